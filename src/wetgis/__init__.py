@@ -1,6 +1,6 @@
 """Wetland and watercourse buffers, parcel screening and map amendments under local law.
 
-Import order, ground floor first: errors, units, schema, issues; crs, validity, provenance;
+Import order, ground floor first: errors, units, schema, issuelog; crs, validity, provenance;
 sources, kernels, packs; site, terrain, overlay, buffers, tiles, delineation; evidence;
 scene, measures | activities, findings; screening; amendment; outputs; cli.
 Names are loaded when they are first used, so that ``import wetgis`` costs nothing.
@@ -27,7 +27,7 @@ _HOMES = {
     "contacts": "overlay",
     "delineate": "delineation",
     "distance_to": "overlay",
-    "issues": "issues",
+    "issues": "issuelog",
     "join_table": "sources",
     "list_packs": "packs",
     "load_pack": "packs",

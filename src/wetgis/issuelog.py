@@ -110,7 +110,7 @@ class Issue:
         if self.severity not in SEVERITIES:
             raise ValueError(f"severity {self.severity!r} is none of {SEVERITIES}")
         if self.code not in CODES:
-            raise ValueError(f"code {self.code!r} is not in wetgis.issues.CODES")
+            raise ValueError(f"code {self.code!r} is not in wetgis.issuelog.CODES")
 
 
 @dataclass
