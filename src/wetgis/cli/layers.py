@@ -1,0 +1,134 @@
+"""Verbs about one file: check, convert, buffer, slope, index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wetgis.cli.shell import DONE, SOME_UNUSED, say, verb, warn
+
+if TYPE_CHECKING:
+    import geopandas as gpd
+    import pandas as pd
+
+app = typer.Typer()
+
+LayerName = Annotated[str | None, typer.Option("--layer", help="Which layer of the file.")]
+IdColumn = Annotated[
+    list[str] | None,
+    typer.Option("--id", help="The column with the id; several are joined by '-'."),
+]
+SourceCrs = Annotated[
+    str | None, typer.Option("--source-crs", help="What the file is in, where it does not say.")
+]
+TargetCrs = Annotated[
+    str | None, typer.Option("--crs", help="What to bring it into, as EPSG:2260.")
+]
+#: Issues that are printed one by one; the rest is counted.
+LINES = 10
+
+
+def layer_keys(layer: str | None, ids: list[str] | None, source_crs: str | None) -> dict[str, Any]:
+    """The options of a verb that reads one file, as keys of a layer."""
+    keys: dict[str, Any] = {"layer": layer, "source_crs": source_crs}
+    if ids:
+        keys["id"] = ids[0] if len(ids) == 1 else ids
+    return {name: value for name, value in keys.items() if value is not None}
+
+
+def tell_issues(issues: pd.DataFrame) -> int:
+    """Say what is wrong with the input; the exit code that follows from it."""
+    shown = issues[issues["severity"] != "note"]
+    for row in shown.head(LINES).to_dict("records"):
+        who = " ".join(t for t in (row["layer"], row["record_id"]) if t)
+        warn(f"{row['severity']} {row['code']}{f' ({who})' if who else ''}: {row['message']}")
+    if len(shown) > LINES:
+        warn(f"... and {len(shown) - LINES:,} more issues like these")
+    unused = int((issues["severity"] == "error").sum())
+    if unused:
+        warn(f"{unused:,} records could not be used.")
+    return SOME_UNUSED if unused else DONE
+
+
+def read(
+    path: Path, crs: str | None, keys: dict[str, Any], *, kind: str | None = None
+) -> gpd.GeoDataFrame:
+    """Read one layer and say what it is."""
+    import wetgis
+
+    frame = wetgis.read_layer(path, kind, crs=crs, **keys)
+    say(f"{path}: {len(frame):,} features in {frame.crs.to_string()}")
+    return frame
+
+
+@app.command()
+@verb
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The ending says the format.")],
+    layer: LayerName = None,
+    ids: IdColumn = None,
+    source_crs: SourceCrs = None,
+    crs: TargetCrs = None,
+) -> int:
+    """Read a layer, repair it, bring it into one coordinate system and write it."""
+    import wetgis
+
+    frame = read(source, crs, layer_keys(layer, ids, source_crs))
+    written = wetgis.write_layer(frame, out)
+    for column, name in written["names"].items():
+        if column != name:
+            warn(f"the column {column} is called {name} in {out.name}")
+    for column, what in written["lost"].items():
+        warn(f"{column}: {what}")
+    print(out)
+    return tell_issues(wetgis.issues(frame))
+
+
+@app.command()
+@verb
+def buffer(
+    source: Annotated[Path, typer.Argument(metavar="IN")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The ending says the format.")],
+    distance: Annotated[str, typer.Option("--distance", help="With its unit: 100ft, 30m.")],
+    layer: LayerName = None,
+    ids: IdColumn = None,
+    source_crs: SourceCrs = None,
+    crs: TargetCrs = None,
+) -> int:
+    """Write the zone within a distance of a layer's features, proved to 0.01 ft."""
+    import wetgis
+    from wetgis.units import length_in_ft
+
+    feet = length_in_ft(distance)
+    frame = read(source, crs, layer_keys(layer, ids, source_crs))
+    zone = wetgis.buffer_zone(frame, feet)
+    wetgis.write_layer(_as_layer(zone, feet), out)
+    print(out)
+    return tell_issues(wetgis.issues(frame))
+
+
+def _as_layer(zone: gpd.GeoSeries, feet: float) -> gpd.GeoDataFrame:
+    import geopandas as gpd
+
+    return gpd.GeoDataFrame({"distance_ft": [feet] * len(zone)}, geometry=zone.array, crs=zone.crs)
+
+
+@app.command()
+@verb
+def slope(
+    dem: Annotated[Path, typer.Argument(metavar="DEM")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A GeoTIFF, percent.")],
+    z_unit: Annotated[
+        str | None, typer.Option("--z-unit", help="m, ft or us-ft, where the file does not say.")
+    ] = None,
+) -> int:
+    """Write the slope of a DEM in percent, on the DEM's own grid."""
+    import wetgis
+    from wetgis.issuelog import issue_frame
+
+    surface = wetgis.slope(dem, out, z_unit=z_unit)
+    print(out)
+    return tell_issues(issue_frame(surface.issues))
