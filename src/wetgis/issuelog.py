@@ -74,6 +74,7 @@ CODES: dict[str, str] = {
     # extents
     "no_overlap": "a layer does not overlap the subjects",
     "extent_reached": "subjects reach beyond the bounding box of a layer whose extent is not stated",
+    "not_in_force": "features are not in force on the day that is asked about",
     "partial_raster": "a raster does not cover all of the subjects",
     # rasters
     "nodata": "cells without data, declared",

@@ -1,0 +1,433 @@
+"""A site: its layers in one CRS that may be measured in, the law in force, and what to know.
+
+A site is made once and never changes; what is said about the input stands in its issues.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import isfinite, nan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wetgis.errors import SiteError
+from wetgis.issuelog import Issue
+from wetgis.schema import KINDS, SUBJECT_LAYERS
+from wetgis.siteconfig import SiteKeys, check_kind, is_raster, read_toml, site_keys
+from wetgis.sitelayers import (
+    Given,
+    Layer,
+    Piece,
+    RasterLayer,
+    SiteLayer,
+    givens,
+    join,
+    polygons_of,
+    read,
+    read_raster,
+)
+from wetgis.sources.keys import unknown_key
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyproj import CRS
+
+    from wetgis.packs import Pack
+
+__all__ = ["Layer", "Measure", "RasterLayer", "Site", "SiteLayer", "read_site"]
+
+#: The numbers of ``[measure]``, and the layers that they are about.
+_MEASURED_ON = {
+    "buffer_ft": ("wetlands", "watercourses"),
+    "hydric_pct": ("soils",),
+    "steep_pct": ("dem", "dem_proposed", "slope"),
+}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What to measure with: NaN where neither the site nor a pack states the number."""
+
+    buffer_ft: float = nan
+    hydric_pct: float = nan
+    steep_pct: float = nan
+    buffer_regulated: bool = False
+
+
+@dataclass(frozen=True)
+class Site:
+    """Layers in one working CRS, the packs in force with their overrides, and the issues.
+
+    Made by `read_site`, `Site.from_layers` or `Site.with_layers`; frozen.
+
+    Parameters
+    ----------
+    title : str
+        As given.
+    crs : CRS
+        The working CRS, fit to measure in.
+    as_of : date
+        The day whose law and whose features are taken.
+    strict : bool
+        Whether doubtful input raises instead of being an issue.
+    combined_factor : float or None
+        Grid to ground, where it was stated.
+    measure : Measure
+        The buffer's width and the thresholds of hydric soil and steep ground.
+    facts : dict
+        What no layer tells; a column of the same name on a footprint or parcel wins.
+    packs : tuple of Pack
+        In the order given.
+    layers, rasters : dict
+        `SiteLayer` and `RasterLayer` by kind.
+    issues : tuple of Issue
+        Everything that the reader of a result must know about the input.
+    spec : dict
+        The options as given, plain JSON.
+    """
+
+    title: str
+    crs: CRS
+    as_of: datetime.date
+    strict: bool
+    combined_factor: float | None
+    measure: Measure
+    facts: dict[str, Any]
+    packs: tuple[Pack, ...]
+    layers: dict[str, SiteLayer]
+    rasters: dict[str, RasterLayer]
+    issues: tuple[Issue, ...]
+    spec: dict[str, Any]
+    _given: dict[str, tuple[Given, ...]] = field(default_factory=dict, repr=False, compare=False)
+    _pieces: dict[str, tuple[Piece, ...]] = field(default_factory=dict, repr=False, compare=False)
+    _own: tuple[Issue, ...] = field(default=(), repr=False, compare=False)
+
+    @classmethod
+    def from_layers(cls, **layers_and_keys: Any) -> Site:
+        """Make a site in Python.
+
+        Parameters
+        ----------
+        **layers_and_keys
+            Layers by kind: a frame, a path, a `wetgis.Layer` or a list of them (None: not given).
+            And the keys of a ``site.toml``: ``title``, ``packs`` (ids, paths or `Pack`), ``crs``,
+            ``as_of``, ``strict``, ``combined_factor``, ``measure``, ``facts``, ``overrides``.
+            Frames are copied, never changed. Paths are relative to the working directory.
+
+        Returns
+        -------
+        Site
+            Frozen.
+
+        Raises
+        ------
+        SiteError
+            On a key or kind that is not known, or a value that cannot be used.
+        CrsError, InputError
+            On a layer that cannot be read, has no CRS or a contradicted one, or lies more than
+            25 miles from the subjects.
+
+        Examples
+        --------
+        >>> import geopandas, shapely
+        >>> lot = geopandas.GeoDataFrame(
+        ...     {"id": ["91.-1-30"]}, geometry=[shapely.box(717000, 783000, 717200, 783100)],
+        ...     crs="EPSG:2260")
+        >>> site = Site.from_layers(parcels=lot, packs=[], measure={"buffer_ft": 100})
+        >>> site.crs.to_epsg(), list(site.layers["parcels"].frame["id"])
+        (2260, ['91.-1-30'])
+        """
+        keys = {k: v for k, v in layers_and_keys.items() if k not in KINDS}
+        layers = {k: v for k, v in layers_and_keys.items() if k in KINDS and v is not None}
+        valid = [*SiteKeys.model_fields, *KINDS]
+        for key in keys:
+            if key not in SiteKeys.model_fields:
+                raise unknown_key(key, valid, place="", where="Site.from_layers")
+        return _site(keys, layers, base=None, where="")
+
+    def with_layers(self, **layers: Any) -> Site:
+        """The same site with some layers replaced, added, or (None) left out.
+
+        The working CRS, the packs and every other layer stay as they are.
+
+        Examples
+        --------
+        >>> import geopandas, shapely
+        >>> lot = geopandas.GeoDataFrame(
+        ...     {"id": ["1"]}, geometry=[shapely.box(717000, 783000, 717200, 783100)],
+        ...     crs="EPSG:2260")
+        >>> site = Site.from_layers(parcels=lot).with_layers(wetlands=lot)
+        >>> sorted(site.layers)
+        ['parcels', 'wetlands']
+        """
+        given, pieces = dict(self._given), dict(self._pieces)
+        for kind, value in layers.items():
+            check_kind(kind, where="Site.with_layers")
+            given.pop(kind, None)
+            pieces.pop(kind, None)
+            if value is not None:
+                given[kind] = givens(kind, value, base=None, where="Site.with_layers")
+        spec = {**self.spec, "layers": _layers_json(given)}
+        return _assemble(replace(self, spec=spec, _given=given, _pieces=pieces))
+
+    @property
+    def reach_ft(self) -> float:
+        """The largest distance that the site's packs or its buffer ask about, in feet."""
+        stated = [self.measure.buffer_ft, *(float(p.reach_ft) for p in self.packs)]
+        return max((d for d in stated if isfinite(d)), default=0.0)
+
+    def issue_frame(self) -> pd.DataFrame:
+        """The issues as the table that the contract describes."""
+        from wetgis.issuelog import issue_frame
+
+        return issue_frame(self.issues)
+
+
+def read_site(path: str | Path, **keys: Any) -> Site:
+    """Read a ``site.toml`` and every layer it names.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. Paths in it are relative to it.
+    **keys
+        Keys of a site (``as_of``, ``strict``, ``packs`` ...) that replace those of the file.
+
+    Returns
+    -------
+    Site
+        Frozen; what was found about the input stands in ``.issues``.
+
+    Raises
+    ------
+    SiteError
+        On a missing file, a key that is not known (the nearest known one and its place in the
+        file are named) or a value that cannot be used.
+    CrsError, InputError
+        On a layer that cannot be used; see `Site.from_layers`.
+    """
+    where = str(path)
+    data = read_toml(path)
+    layers = data.pop("layers", {})
+    if not isinstance(layers, Mapping):
+        raise SiteError("'layers' is no table.", needed="[layers.parcels] and so on", where=where)
+    for kind in layers:
+        check_kind(kind, where=where)
+    site_keys(data, where=where)  # the file's own mistakes first, with its own name
+    data.update({k: v for k, v in keys.items() if v is not None})
+    return _site(data, layers, base=Path(path).resolve().parent, where=where)
+
+
+def _site(
+    data: Mapping[str, Any], layers: Mapping[str, Any], *, base: Path | None, where: str
+) -> Site:
+    """Check the keys, load the law, then the layers."""
+    named, ready = _packs_by_name(data.get("packs", []), where)
+    data = {**data, "packs": named} if "packs" in data else dict(data)
+    if data.get("crs") is not None and not isinstance(data["crs"], str):
+        data["crs"] = _crs_text(data["crs"], where)
+    keys = site_keys(data, where=where)
+    as_of = keys.as_of or datetime.date.today()
+    packs = _packs(keys, ready, as_of, base, where)
+    given = {k: givens(k, v, base=base, where=where) for k, v in layers.items()}
+    site = Site(
+        title=keys.title,
+        crs=None,  # chosen in the next step, from the data
+        as_of=as_of,
+        strict=keys.strict,
+        combined_factor=keys.combined_factor,
+        measure=_measure(keys, packs),
+        facts=dict(keys.facts),
+        packs=packs,
+        layers={},
+        rasters={},
+        issues=(),
+        spec={**keys.as_json(), "layers": _layers_json(given)},
+        _given=given,
+    )
+    return _assemble(_with_crs(site, keys.crs, where))
+
+
+def _layers_json(given: Mapping[str, tuple[Given, ...]]) -> dict[str, Any]:
+    return {kind: [one.as_json() for one in several] for kind, several in given.items()}
+
+
+def _crs_text(value: Any, where: str) -> str:
+    from wetgis.crs import as_crs
+
+    return str(as_crs(value, where=where).to_string())
+
+
+def _packs_by_name(packs: Any, where: str) -> tuple[list[str], dict[str, Pack]]:
+    """The packs as text; those that are objects already, by that text."""
+    if isinstance(packs, str) or not isinstance(packs, list | tuple):
+        raise SiteError(f"packs = {packs!r} is no list.", needed='packs = ["id"]', where=where)
+    names: list[str] = []
+    ready: dict[str, Pack] = {}
+    for pack in packs:
+        if isinstance(pack, str | Path):
+            names.append(str(pack))
+        elif hasattr(pack, "id") and hasattr(pack, "override"):
+            names.append(str(pack.id))
+            ready[str(pack.id)] = pack
+        else:
+            raise SiteError(f"{pack!r} is no pack.", needed="an id, a path or a Pack", where=where)
+    return names, ready
+
+
+def _packs(
+    keys: SiteKeys, ready: Mapping[str, Pack], as_of: datetime.date, base: Path | None, where: str
+) -> tuple[Pack, ...]:
+    """The packs in force on the day, with the overrides applied."""
+    if not keys.packs and not keys.overrides:
+        return ()
+    from wetgis.packs import load_pack
+
+    packs: dict[str, Pack] = {}
+    for name in keys.packs:
+        # a path in a site file is relative to it; an id is not a path
+        path = base / name if base is not None and name.endswith(".toml") else name
+        pack = ready[name] if name in ready else load_pack(path, as_of=as_of)
+        if pack.id in packs:
+            raise SiteError(f"the pack '{pack.id}' is named twice.", where=where)
+        packs[pack.id] = pack
+    for change in keys.overrides:
+        if change.pack not in packs:
+            raise SiteError(
+                f"overrides: the pack '{change.pack}' is not in force here.",
+                needed=f"one of {', '.join(packs) or 'the packs that this site names'}",
+                where=where,
+            )
+        packs[change.pack] = packs[change.pack].override(
+            change.parameter,
+            value=change.value,
+            unit=change.unit,
+            comparison=change.comparison,
+            cite=change.cite,
+        )
+    return tuple(packs.values())
+
+
+def _measure(keys: SiteKeys, packs: tuple[Pack, ...]) -> Measure:
+    """Each number: the site's, else that of the first pack that states one, else NaN."""
+    found: dict[str, float] = {}
+    for name in _MEASURED_ON:
+        stated = [getattr(keys.measure, name), *(getattr(p.measure, name, None) for p in packs)]
+        found[name] = next((float(v) for v in stated if v is not None and v == v), nan)
+    return Measure(**found, buffer_regulated=any(p.regulates_buffer for p in packs))
+
+
+def _missing_parameters(site: Site) -> list[Issue]:
+    """An issue for each number that nothing states; a warning where a layer needs it."""
+    there = {*site.layers, *site.rasters}
+    issues = []
+    for name, kinds in _MEASURED_ON.items():
+        if isfinite(getattr(site.measure, name)):
+            continue
+        needed = [k for k in kinds if k in there]
+        issues.append(
+            Issue("warning" if needed else "note", "no_parameter",
+                  f"measure.{name} is stated neither by the site nor by a pack",
+                  layer=needed[0] if needed else "", effect="what it measures is not known (NaN)")
+        )  # fmt: skip
+    return issues
+
+
+def _with_crs(site: Site, asked: str | None, where: str) -> Site:
+    """Choose the working CRS: the one asked for, else the packs', else what suits the subjects.
+
+    The subjects (else the first layer) are read for it; what was read is kept where it fits.
+    """
+    from wetgis.crs import as_crs, fit_to_measure, label, same_crs, suggest_crs
+
+    own = next((p.crs for p in site.packs if p.crs is not None), None)
+    wanted = as_crs(asked, where=where) if asked else None if own is None else as_crs(own)
+    vectors = [k for k in site._given if not is_raster(k)]
+    first = [k for k in SUBJECT_LAYERS if k in vectors] or vectors[:1]
+    if not first:
+        return replace(site, crs=_crs_without_layers(wanted, where))
+    pieces = {k: _read_all(site._given[k], wanted) for k in first}
+    frames = [p.frame for k in first for p in pieces[k] if _has_bounds(p.frame)]
+    if not frames:
+        frames = [pieces[first[0]][0].frame]
+    if wanted is not None:
+        reason = next((r for f in frames if (r := fit_to_measure(wanted, _bounds(f)))), "")
+        if not reason:
+            return replace(site, crs=wanted, _pieces=pieces)
+    better = suggest_crs(frames[0])
+    own_issues = list(site._own)
+    if wanted is not None:
+        own_issues.append(
+            Issue("warning", "unfit_crs", f"{reason}; the layers were reprojected from"
+                  f" {label(wanted)} to {label(better)}", effect="all measures are taken in"
+                  f" {label(better)}")
+        )  # fmt: skip
+    # an extent of its own was read as it is, so such a source is read again
+    kept = {
+        k: tuple(replace(p, frame=p.frame.set_crs(better, allow_override=True)) for p in several)
+        for k, several in pieces.items()
+        if all(same_crs(p.frame.crs, better) and p.polygons is None for p in several)
+    }
+    return replace(site, crs=better, _own=tuple(own_issues), _pieces=kept)
+
+
+def _crs_without_layers(wanted: CRS | None, where: str) -> CRS:
+    from wetgis.crs import fit_to_measure
+
+    if wanted is None:
+        raise SiteError(
+            "there is no layer, no pack with a coordinate system, and no crs.",
+            needed="at least one layer",
+            where=where,
+        )
+    reason = fit_to_measure(wanted, (nan, nan, nan, nan))
+    if reason:
+        raise SiteError(f"{reason}; nothing may be measured in it.", where=where)
+    return wanted
+
+
+def _has_bounds(frame: Any) -> bool:
+    return bool(len(frame)) and bool(isfinite(float(frame.total_bounds[0])))
+
+
+def _bounds(frame: Any) -> tuple[float, float, float, float]:
+    low_x, low_y, high_x, high_y = (float(v) for v in frame.total_bounds)
+    return low_x, low_y, high_x, high_y
+
+
+def _read_all(several: tuple[Given, ...], crs: Any) -> tuple[Piece, ...]:
+    return tuple(piece for one in several for piece in read(one, crs))
+
+
+def _assemble(site: Site) -> Site:
+    """Read what is not read yet, join each kind, and look at the layers side by side."""
+    from wetgis import sitechecks as checks
+    from wetgis.crs import ft_per_unit
+
+    vectors = [k for k in site._given if not is_raster(k)]
+    pieces = {k: site._pieces.get(k) or _read_all(site._given[k], site.crs) for k in vectors}
+    limit = None
+    if "municipality" in pieces and any(
+        p.keys.extent == "municipality" for several in pieces.values() for p in several
+        if isinstance(p.keys.extent, str)
+    ):  # fmt: skip
+        town = join("municipality", pieces["municipality"], as_of=site.as_of, municipality=None)
+        limit = polygons_of(town.frame, "the layer 'municipality'", "")
+    layers = {
+        k: join(k, pieces[k], as_of=site.as_of, municipality=limit) for k in KINDS if k in pieces
+    }
+    rasters = {k: read_raster(site._given[k]) for k in KINDS if k in site._given and is_raster(k)}
+    site = replace(site, layers=layers, rasters=rasters, _pieces=pieces)
+    ft = ft_per_unit(site.crs)
+    issues = [*site._own]
+    issues += [i for layer in layers.values() for i in layer.issues]
+    issues += [i for raster in rasters.values() for i in raster.issues]
+    issues += checks.side_by_side(layers, rasters, site.crs, reach_ft=site.reach_ft)
+    issues += checks.layer_notes(layers)
+    issues += checks.reaching(layers, reach_ft=site.reach_ft, ft=ft)
+    issues += _missing_parameters(site)
+    if site.strict:
+        checks.refuse_if_strict(layers, ft=ft)
+    return replace(site, issues=tuple(issues))
