@@ -1,0 +1,62 @@
+"""Arrays of geometries made fit for measuring: what the geometry functions do at their door."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import shapely
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Geometries = NDArray[np.object_]
+    Ints = NDArray[np.int64]
+
+__all__ = ["areal", "mend", "normal_order", "usable"]
+
+
+def mend(geometries: Geometries) -> Geometries:
+    """2-D, valid and finite geometries; None where there is nothing to measure.
+
+    Repair keeps the ground that the rings enclose (``structure``) and drops what has collapsed
+    to a line. A geometry with a NaN or infinite coordinate is None.
+    """
+    out = shapely.force_2d(np.asarray(geometries, dtype=object))
+    xy, of = shapely.get_coordinates(out, return_index=True)
+    wrong = np.unique(of[~np.isfinite(xy).all(axis=1)])
+    out[wrong] = None
+    out[shapely.is_empty(out)] = None
+    invalid = ~shapely.is_valid(out) & ~shapely.is_missing(out)
+    if invalid.any():
+        out[invalid] = shapely.make_valid(out[invalid], method="structure", keep_collapsed=False)
+        out[shapely.is_empty(out)] = None
+    return out
+
+
+def usable(geometries: Geometries) -> tuple[Geometries, Ints]:
+    """The geometries that can be measured, mended, and their positions."""
+    mended = mend(geometries)
+    index = np.flatnonzero(~shapely.is_missing(mended))
+    return mended[index], index
+
+
+def areal(geometries: Geometries) -> tuple[Geometries, Ints]:
+    """The polygons among parts and collections, and the position of each one's geometry."""
+    index = np.arange(len(geometries))
+    parts = np.asarray(geometries, dtype=object)
+    while (shapely.get_type_id(parts) > 3).any():
+        parts, of = shapely.get_parts(parts, return_index=True)
+        index = index[of]
+    keep = (shapely.get_type_id(parts) == 3) & ~shapely.is_empty(parts)
+    return parts[keep], index[keep]
+
+
+def normal_order(geometries: Geometries) -> Ints:
+    """An order of geometries that does not depend on the order in which they came.
+
+    By their normalised WKB; what a union gives in its last bits depends on the order of its
+    input, and the same input must give the same numbers.
+    """
+    keys: NDArray[Any] = shapely.to_wkb(shapely.normalize(geometries))
+    return np.array(sorted(range(len(keys)), key=lambda i: keys[i] or b""), dtype=np.int64)
