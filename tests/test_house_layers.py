@@ -1,0 +1,111 @@
+"""The import order is written down here, ground floor first, and kept."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "wetgis"
+
+#: A module imports only from lines above its own; modules of one line do not know each other.
+#: A name stands for a module or for a folder of modules, which may import each other.
+ORDER = """
+errors
+units schema
+issuelog evidence progress samples
+crs kernels
+validity provenance segments
+sources packs
+activities siteconfig flags terrain coverage
+findings sitelayers
+site buffers overlay tiles delineation
+scene
+measures
+screening
+amendment mapedit
+outputs
+runs doctor
+cli
+"""
+LEVELS = {name: i for i, line in enumerate(ORDER.strip().splitlines()) for name in line.split()}
+
+#: Modules of the law half, and the libraries that they must not load.
+LAW = ("packs", "activities", "findings", "evidence")
+GEOMETRY_LIBRARIES = {
+    "shapely", "geopandas", "pyproj", "rasterio", "fiona", "pyogrio", "rtree", "numba",
+}  # fmt: skip
+#: Modules of the geometry half: they do not know the law half.
+GEOMETRY = ("kernels", "segments", "crs", "validity", "terrain", "coverage", "buffers", "overlay",
+            "tiles", "delineation", "scene", "measures")  # fmt: skip
+#: What ``import wetgis`` and the command line's help must not load.
+HEAVY = GEOMETRY_LIBRARIES | {
+    "numpy", "pandas", "pyarrow", "pydantic", "matplotlib", "scipy", "distributed", "jinja2",
+}  # fmt: skip
+
+
+def modules() -> list[Path]:
+    return sorted(p for p in PACKAGE.rglob("*.py") if p.name != "__main__.py")
+
+
+def unit(path: Path) -> str:
+    """The name that stands in ORDER."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> Iterator[tuple[str, int]]:
+    """Full names of what a file imports, anywhere in it, with the line."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: a relative import"
+            for alias in node.names:
+                own = node.module == "wetgis"
+                yield (f"wetgis.{alias.name}" if own else node.module or ""), node.lineno
+
+
+def test_each_module_has_its_place() -> None:
+    there = {unit(p) for p in modules()} - {"__init__"}
+    assert there - set(LEVELS) == set(), "name them in ORDER"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_go_down(path: Path) -> None:
+    here = unit(path)
+    if here == "__init__":
+        pytest.skip("it names every module, as text")
+    for name, line in imported(path):
+        parts = name.split(".")
+        if parts[0] != "wetgis" or parts[1:2] == ["__version__"]:
+            continue
+        where = f"{path.name}:{line}"
+        if len(parts) == 1:
+            assert here == "cli", f"{where}: the package as a whole is for the command line"
+            continue
+        assert parts[1] == here or LEVELS[parts[1]] < LEVELS[here], f"{where}: {name} is not below"
+
+
+@pytest.mark.parametrize("half", LAW)
+def test_law_loads_no_geometry_library(half: str) -> None:
+    for path in (p for p in modules() if unit(p) == half):
+        roots = {name.split(".")[0] for name, _ in imported(path)}
+        assert not roots & GEOMETRY_LIBRARIES, path
+
+
+@pytest.mark.parametrize("half", GEOMETRY)
+def test_geometry_does_not_know_the_law(half: str) -> None:
+    for path in (p for p in modules() if unit(p) == half):
+        units = {name.split(".")[1] for name, _ in imported(path) if name.startswith("wetgis.")}
+        assert not units & {"packs", "activities", "findings"}, path
+
+
+@pytest.mark.parametrize("what", ["wetgis", "wetgis.cli"])
+def test_heavy_imports_are_late(what: str) -> None:
+    code = f"import sys, {what}; print(*{{m.split('.')[0] for m in sys.modules}})"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(out.stdout.split()) & HEAVY == set()
