@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import shapely
 
+from wetgis.segments import in_threads
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Geometries = NDArray[np.object_]
     Ints = NDArray[np.int64]
 
-__all__ = ["areal", "mend", "normal_order", "usable"]
+__all__ = ["areal", "mend", "normal_order", "of_dimension", "union_groups", "usable"]
 
 
 def mend(geometries: Geometries) -> Geometries:
@@ -43,13 +45,46 @@ def usable(geometries: Geometries) -> tuple[Geometries, Ints]:
 
 def areal(geometries: Geometries) -> tuple[Geometries, Ints]:
     """The polygons among parts and collections, and the position of each one's geometry."""
+    return of_dimension(geometries, 2)
+
+
+def of_dimension(geometries: Geometries, dimension: int) -> tuple[Geometries, Ints]:
+    """The simple parts of one dimension (2, 1, 0), and the position of each one's geometry."""
     index = np.arange(len(geometries))
     parts = np.asarray(geometries, dtype=object)
     while (shapely.get_type_id(parts) > 3).any():
         parts, of = shapely.get_parts(parts, return_index=True)
         index = index[of]
-    keep = (shapely.get_type_id(parts) == 3) & ~shapely.is_empty(parts)
+    keep = (shapely.get_dimensions(parts) == dimension) & ~shapely.is_empty(parts)
     return parts[keep], index[keep]
+
+
+def union_groups(
+    geometries: Geometries, labels: Ints, *, threads: int = 2
+) -> tuple[Ints, Geometries]:
+    """Labels in order and the union of each label's geometries; one alone passes through.
+
+    The members of a label are united in the order in which they stand.
+    """
+    order = np.argsort(labels, kind="stable")
+    found, start, count = np.unique(labels[order], return_index=True, return_counts=True)
+    out = geometries[order[start]].copy() if len(found) else np.empty(0, object)
+    # labels of like counts together: the rows of an array are padded with None
+    many = np.flatnonzero(count > 1)
+    many = many[np.argsort(count[many], kind="stable")]
+
+    def unite(s: int, e: int) -> Geometries:
+        chosen = many[s:e]
+        padded = np.full((len(chosen), int(count[chosen].max())), None, dtype=object)
+        for row, k in enumerate(chosen):
+            padded[row, : count[k]] = geometries[order[start[k] : start[k] + count[k]]]
+        united: Geometries = shapely.union_all(padded, axis=1)
+        return united
+
+    parts = in_threads(unite, len(many), chunk=8, threads=threads)
+    if parts:
+        out[many] = np.concatenate(parts)
+    return found, out
 
 
 def normal_order(geometries: Geometries) -> Ints:

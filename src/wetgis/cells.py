@@ -1,0 +1,242 @@
+"""Layers cut into cells of 1,500 ft, anchored at the origin of the coordinate system.
+
+A county's buffers dissolve into one polygon of millions of vertices, against which every overlay
+is slow. So nothing is ever dissolved globally: each layer is cut into cells, and united inside
+its cell only. What a cell holds depends on the features in it and on nothing else: not on the
+window that was read, nor on the worker, nor on the order of the records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import shapely
+
+from wetgis.segments import Edges, edges, in_threads
+from wetgis.shapes import areal, of_dimension, union_groups
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Geometries = NDArray[np.object_]
+
+__all__ = ["CELL_FT", "CellGrid", "CellLayer", "Pieces", "cut", "dissolve"]
+
+CELL_FT = 1500.0
+_FAR = 1e12
+#: Cells left of and below the origin are counted from here, so that halving meets no sign.
+_BIAS = 2**30
+
+
+@dataclass(frozen=True)
+class CellGrid:
+    """A window of the grid of cells. ``size`` in CRS units; ``i0``, ``j0`` the first cell."""
+
+    size: float
+    i0: int
+    j0: int
+    columns: int
+    rows: int
+
+    @classmethod
+    def over(cls, bounds: Floats, size: float) -> CellGrid:
+        """The cells under any of these boxes (n x 4, NaN rows are passed over)."""
+        usable = bounds[np.isfinite(bounds).all(axis=1)]
+        if not len(usable):
+            return cls(size, 0, 0, 1, 1)
+        low = np.floor(usable[:, :2].min(axis=0) / size).astype(int)
+        high = np.floor(usable[:, 2:].max(axis=0) / size).astype(int)
+        return cls(size, int(low[0]), int(low[1]), *(int(n) for n in high - low + 1))
+
+    @property
+    def bounds(self) -> Floats:
+        """The window, CRS units."""
+        return np.array(
+            [self.i0, self.j0, self.i0 + self.columns, self.j0 + self.rows], float
+        ) * self.size
+
+    def ranges(self, bounds: Floats) -> Ints:
+        """First and last column and row under each box, relative to the window."""
+        out = np.zeros((len(bounds), 4), np.int64)
+        out[:, [1, 3]] = -1  # nothing under a box that is not one
+        usable = np.isfinite(bounds).all(axis=1)
+        cell = np.floor(bounds[usable] / self.size).astype(np.int64)
+        first = np.array([self.i0, self.j0])
+        out[usable] = np.column_stack(
+            [cell[:, 0] - first[0], cell[:, 2] - first[0], cell[:, 1] - first[1], cell[:, 3] - first[1]]
+        )
+        return out
+
+    def box(self, cell: int) -> Floats:
+        """The box of a cell, CRS units."""
+        i, j = self.i0 + cell // self.rows, self.j0 + cell % self.rows
+        return np.array([i, j, i + 1, j + 1], float) * self.size
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Pieces of features, each in one cell; sorted by cell, then by feature."""
+
+    geometries: Geometries
+    cells: Ints
+    owners: Ints
+
+    def of_cells(self, grid: CellGrid) -> Ints:
+        """Offsets of the pieces of each cell."""
+        counts = np.bincount(self.cells, minlength=grid.columns * grid.rows)
+        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def cut(
+    geometries: Geometries, grid: CellGrid, *, dimension: int = 2, threads: int = 2
+) -> Pieces:
+    """Cut valid polygons (or, with ``dimension=1``, lines) into the cells of a window.
+
+    A polygon is halved again and again at lines of the grid, so that a floodplain of 50,000
+    vertices is not scanned once a cell; where the lines lie depends on the grid alone.
+    """
+    geometries = np.asarray(geometries, dtype=object)
+    parts, owners = of_dimension(geometries, dimension)
+    parts, first, columns = _halve(parts, np.arange(len(parts)), grid, 0, threads)
+    owners = owners[first]
+    parts, second, rows = _halve(parts, np.arange(len(parts)), grid, 1, threads)
+    owners, columns = owners[second], columns[second]
+    cells = (columns - grid.i0) * grid.rows + (rows - grid.j0)
+    parts, of = of_dimension(parts, dimension)
+    owners, cells = owners[of], cells[of]
+    if dimension == 2:
+        parts, owners, cells = _checked(parts, owners, cells, geometries, grid)
+    order = np.lexsort((owners, cells))
+    return Pieces(parts[order], cells[order].astype(np.int64), owners[order].astype(np.int64))
+
+
+def _checked(
+    parts: Geometries, owners: Ints, cells: Ints, geometries: Geometries, grid: CellGrid
+) -> tuple[Geometries, Ints, Ints]:
+    """Cutting by a rectangle may leave an invalid ring; then the true intersection is taken."""
+    wrong = ~shapely.is_valid(parts)
+    if not wrong.any():
+        return parts, owners, cells
+    keys = owners * np.int64(2**31) + cells
+    pairs = np.unique(np.column_stack([owners[wrong], cells[wrong]]), axis=0)
+    again = np.isin(keys, pairs[:, 0] * np.int64(2**31) + pairs[:, 1])
+    boxes = shapely.box(*np.array([grid.box(int(c)) for c in pairs[:, 1]]).T)
+    exact, of = areal(shapely.intersection(geometries[pairs[:, 0]], boxes))
+    return (
+        np.concatenate([parts[~again], exact]),
+        np.concatenate([owners[~again], pairs[of, 0]]),
+        np.concatenate([cells[~again], pairs[of, 1]]),
+    )
+
+
+def _halve(
+    parts: Geometries, owners: Ints, grid: CellGrid, axis: int, threads: int
+) -> tuple[Geometries, Ints, Ints]:
+    """Cut along one axis: pieces, their owners, and the absolute column (row) of each."""
+    first, count = (grid.i0, grid.columns) if axis == 0 else (grid.j0, grid.rows)
+    first += _BIAS
+    done: list[tuple[Geometries, Ints, Ints]] = []
+    span = 1
+    while span < count + 2 or (first // span) * span + span < first + count:
+        span *= 2
+    start = (first // span) * span
+    bounds = shapely.bounds(parts)
+    low = np.floor(bounds[:, axis] / grid.size).astype(np.int64) + _BIAS
+    high = np.floor(bounds[:, axis + 2] / grid.size).astype(np.int64) + _BIAS
+    near = (high >= first) & (low < first + count)
+    # a feature larger than the window is cut at the same lines as if all of it were wanted
+    while len(low) and (low[near].min(initial=start) < start or high[near].max(initial=start) >= start + span):
+        span *= 2
+        start = (first // span) * span
+    stack = [(start, span, parts[near], owners[near], low[near], high[near])]
+    while stack:
+        at, size, geoms, own, lo, hi = stack.pop()
+        if not len(geoms) or at >= first + count or at + size <= first:
+            continue
+        single = lo == hi
+        if single.any():
+            wanted = single & (lo >= first) & (lo < first + count)
+            done.append((geoms[wanted], own[wanted], lo[wanted]))
+            geoms, own, lo, hi = geoms[~single], own[~single], lo[~single], hi[~single]
+        if not len(geoms):
+            continue
+        middle = at + size // 2
+        for left in (True, False):
+            chosen = lo < middle if left else hi >= middle
+            both = (lo < middle) & (hi >= middle)
+            side, its = geoms[chosen], both[chosen]
+            line = (middle - _BIAS) * grid.size
+            side, keep = _clip(side, its, line, axis, left, threads)
+            box = shapely.bounds(side)
+            new_lo = np.floor(box[:, axis] / grid.size).astype(np.int64) + _BIAS
+            new_hi = np.floor(box[:, axis + 2] / grid.size).astype(np.int64) + _BIAS
+            new_lo = np.clip(new_lo, at if left else middle, None)
+            new_hi = np.minimum(new_hi, (middle if left else at + size) - 1)
+            stack.append(
+                (at if left else middle, size // 2, side, own[chosen][keep], new_lo, np.maximum(new_hi, new_lo))
+            )
+    if not done:
+        return np.empty(0, object), np.zeros(0, np.int64), np.zeros(0, np.int64)
+    return (
+        np.concatenate([d[0] for d in done]),
+        np.concatenate([d[1] for d in done]).astype(np.int64),
+        np.concatenate([d[2] for d in done]).astype(np.int64) - _BIAS,
+    )
+
+
+def _clip(
+    geoms: Geometries, spanning: NDArray[np.bool_], at: float, axis: int, left: bool, threads: int
+) -> tuple[Geometries, NDArray[np.bool_]]:
+    """Cut those that span a line; which are left after that."""
+    rect = [-_FAR, -_FAR, _FAR, _FAR]
+    rect[axis + 2 if left else axis] = at
+    out = geoms.copy()
+    which = np.flatnonzero(spanning)
+    if len(which):
+        parts = in_threads(
+            lambda s, e: shapely.clip_by_rect(geoms[which[s:e]], *rect),
+            len(which), chunk=256, threads=threads,
+        )  # fmt: skip
+        out[which] = np.concatenate(parts)
+    keep = ~shapely.is_empty(out)
+    return out[keep], keep
+
+
+def dissolve(pieces: Pieces, *, threads: int = 2) -> Pieces:
+    """Unite the pieces of each cell; a cell with one piece keeps it. Owners become -1."""
+    cells, united = union_groups(pieces.geometries, pieces.cells, threads=threads)
+    parts, index = areal(united)
+    return Pieces(parts, cells[index].astype(np.int64), np.full(len(parts), -1, np.int64))
+
+
+class CellLayer:
+    """Pieces that do not overlap, ready for areas against many subjects."""
+
+    def __init__(self, pieces: Pieces, grid: CellGrid) -> None:
+        self.grid, self.pieces = grid, pieces
+        self.edges: Edges = edges(pieces.geometries)
+        self.offsets = pieces.of_cells(grid)
+
+    def areas(self, subjects: Edges, weights: Floats | None = None, *, threads: int = 2) -> Floats:
+        """Area of each subject on the layer, CRS units squared: n, or n x k with weights.
+
+        ``weights``: one row a piece.
+        """
+        from wetgis import kernels
+
+        table = np.ones((len(self.pieces.cells), 1)) if weights is None else weights
+        out = np.zeros((len(subjects.offsets) - 1, table.shape[1]))
+        ranges = self.grid.ranges(subjects.boxes)
+        shape = (self.grid.columns, self.grid.rows)
+        in_threads(
+            lambda s, e: kernels.cell_areas(
+                subjects.rows, subjects.offsets, subjects.boxes, ranges, self.edges.rows,
+                self.edges.offsets, self.edges.boxes, self.offsets, shape, table, out, s, e,
+            ),
+            len(out), chunk=2048, threads=threads,
+        )  # fmt: skip
+        return out[:, 0] if weights is None else out
