@@ -289,7 +289,7 @@ def _packs(
     for name in keys.packs:
         # a path in a site file is relative to it; an id is not a path
         path = base / name if base is not None and name.endswith(".toml") else name
-        pack = ready[name] if name in ready else load_pack(path, as_of=as_of)
+        pack = load_pack(ready.get(name, path), as_of=as_of)
         if pack.id in packs:
             raise SiteError(f"the pack '{pack.id}' is named twice.", where=where)
         packs[pack.id] = pack
@@ -342,8 +342,8 @@ def _with_crs(site: Site, asked: str | None, where: str) -> Site:
     """
     from wetgis.crs import as_crs, fit_to_measure, label, same_crs, suggest_crs
 
-    own = next((p.crs for p in site.packs if p.crs is not None), None)
-    wanted = as_crs(asked, where=where) if asked else None if own is None else as_crs(own)
+    named = asked or next((p.crs for p in site.packs if p.crs), None)
+    wanted = as_crs(named, where=where) if named else None
     vectors = [k for k in site._given if not is_raster(k)]
     first = [k for k in SUBJECT_LAYERS if k in vectors] or vectors[:1]
     if not first:
