@@ -1,0 +1,235 @@
+"""The GeoPackage, with any reader and in QGIS."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import geopandas as gpd
+import numpy as np
+import pandas as pd
+import pyogrio
+import pytest
+import shapely
+
+from wetgis.errors import OutputError
+from wetgis.outputs import palette, qml
+from wetgis.outputs.geopackage import write_geopackage
+
+sys.path.insert(0, str(Path(__file__).parent))
+standin = importlib.import_module("outputs_standin")
+
+LAYERS = {
+    "parcels", "footprints", "projects", "parts", "contacts", "buffer", "wetlands", "watercourses",
+    "findings", "issues",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def result() -> SimpleNamespace:
+    return standin.town(120, hostile=True)
+
+
+@pytest.fixture(scope="module")
+def written(result: SimpleNamespace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("gpkg") / "screening.gpkg"
+    write_geopackage(result, path)
+    return path
+
+
+def names(path: Path) -> set[str]:
+    return {name for name, _ in pyogrio.list_layers(path)}
+
+
+def styles(path: Path) -> dict[str, str]:
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+        rows = connection.execute("SELECT f_table_name, styleQML, useAsDefault FROM layer_styles")
+        return {name: text for name, text, default in rows if default == 1}
+
+
+def test_it_has_the_contracts_layers(written: Path) -> None:
+    assert names(written) >= LAYERS
+    assert list(written.parent.iterdir()) == [written]
+
+
+def test_the_measures_are_there_and_infinity_is_not(result: SimpleNamespace, written: Path) -> None:
+    parcels = pyogrio.read_dataframe(written, layer="parcels")
+    theirs = result.measures[result.measures["subject_kind"] == "parcel"]
+    assert len(parcels) == len(theirs)
+    assert parcels["indicator_ft"].isna().all()
+    assert set(parcels["subject_id"]) == set(theirs["subject_id"])
+    assert standin.HOSTILE in set(parcels["subject_id"])
+    assert parcels["wetland_sqft"].sum() == pytest.approx(theirs["wetland_sqft"].sum(), abs=1e-6)
+    assert parcels.crs == theirs.crs
+    contacts = pyogrio.read_dataframe(written, layer="contacts")
+    assert contacts.geometry.isna().sum() == (result.contacts["distance_ft"] == 0).sum()
+
+
+def test_every_style_is_one_that_its_layer_can_wear(written: Path) -> None:
+    found = styles(written)
+    assert set(found) >= LAYERS - {"findings", "issues"}
+    for text in found.values():
+        root = ElementTree.fromstring(text)
+        for symbol in root.iter("symbol"):
+            for layer in symbol.findall("layer"):
+                for prop in layer.findall("prop"):
+                    assert prop.get("v") is not None
+    statuses = [c.get("value") for c in ElementTree.fromstring(found["parcels"]).iter("category")]
+    assert statuses == list(palette.STATUS_COLOURS)
+
+
+def test_not_met_stays_out_unless_asked_for(
+    result: SimpleNamespace, written: Path, tmp_path: Path
+) -> None:
+    write_geopackage(result, tmp_path / "all.gpkg", all_findings=True)
+    some = pyogrio.read_dataframe(written, layer="findings")
+    everything = pyogrio.read_dataframe(tmp_path / "all.gpkg", layer="findings")
+    assert len(everything) == len(result.findings) > len(some) > 0
+    assert set(some["outcome"]) == {"met", "undetermined"}
+
+
+def test_a_layer_of_areas_and_lines_becomes_two(result: SimpleNamespace, tmp_path: Path) -> None:
+    mixed = SimpleNamespace(**vars(result))
+    waters = gpd.GeoDataFrame(
+        {"id": ["a", "b", "c"], "FID": [7, 8, 9], "geom": "text", "Fid": 1},
+        geometry=[shapely.box(0, 0, 1, 1), shapely.LineString([(0, 0), (5, 5)]), None],
+        crs=standin.CRS,
+    )
+    mixed.layers = {**result.layers, "watercourses": waters}
+    write_geopackage(mixed, tmp_path / "m.gpkg")
+    areas = pyogrio.read_dataframe(tmp_path / "m.gpkg", layer="watercourses")
+    lines = pyogrio.read_dataframe(tmp_path / "m.gpkg", layer="watercourses_lines")
+    assert list(areas["id"]) == ["a", "c"]  # the row without a geometry is not lost
+    assert list(lines["id"]) == ["b"]
+    assert set(areas.columns) == {"id", "FID_", "geom_", "Fid__", "geometry"}
+    root = ElementTree.fromstring(styles(tmp_path / "m.gpkg")["watercourses_lines"])
+    assert root.findtext("layerGeometryType") == "1"
+
+
+def test_text_stays_text_in_a_style() -> None:
+    style = palette.LayerStyle("\"><x/> & '", "#000000", "#ffffff")
+    root = ElementTree.fromstring(qml.categories("a'b", {'<&"': style}, "fill"))
+    category = next(root.iter("category"))
+    assert category.get("value") == '<&"'
+    assert category.get("label") == style.label
+
+
+def test_a_failed_write_leaves_the_old_file(
+    result: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "screening.gpkg"
+    path.write_bytes(b"old")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("wetgis.outputs.geopackage._write_styles", full)
+    with pytest.raises(OutputError, match="No space left"):
+        write_geopackage(result, path)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+SCRIPT = """
+import json, os, sys
+from qgis.core import (QgsApplication, QgsMapRendererParallelJob, QgsMapSettings, QgsRectangle,
+                       QgsVectorLayer)
+from qgis.PyQt.QtCore import QSize
+from qgis.PyQt.QtGui import QColor
+app = QgsApplication([], False)
+app.initQgis()
+path, picture, names = sys.argv[1], sys.argv[2], sys.argv[3].split(",")
+layers, told = [], {}
+for name in names:
+    layer = QgsVectorLayer(f"{path}|layername={name}", name, "ogr")
+    renderer = layer.renderer()
+    kind = renderer.type() if renderer else ""
+    told[name] = {
+        "valid": layer.isValid(),
+        "features": layer.featureCount(),
+        "renderer": kind,
+        "labels": [c.label() for c in renderer.categories()] if kind[:4] == "cate" else [],
+        "colour": renderer.symbol().color().name() if kind[:4] == "sing" else "",
+    }
+    layers.append(layer)
+settings = QgsMapSettings()
+settings.setLayers(layers)
+settings.setDestinationCrs(layers[0].crs())
+settings.setOutputSize(QSize(900, 700))
+settings.setBackgroundColor(QColor("white"))
+extent = QgsRectangle()
+for layer in layers:
+    extent.combineExtentWith(layer.extent())
+settings.setExtent(extent)
+job = QgsMapRendererParallelJob(settings)
+job.start()
+job.waitForFinished()
+job.renderedImage().save(picture)
+print(json.dumps(told), flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.qgis
+def test_qgis_opens_it_styled(result: SimpleNamespace, written: Path, tmp_path: Path) -> None:
+    python = "/usr/bin/python3"
+    if shutil.which("qgis") is None or not Path(python).exists():
+        pytest.skip("QGIS is not installed (Debian: apt-get install qgis python3-qgis)")
+    environment = {
+        k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PROJ", "GDAL"))
+    }
+    environment |= {
+        "QT_QPA_PLATFORM": "offscreen",
+        "HOME": str(tmp_path),
+        "XDG_RUNTIME_DIR": str(tmp_path),
+    }
+    order = ["footprints", "watercourses", "wetlands", "buffer", "parcels", "parts"]
+    done = subprocess.run(
+        [python, "-c", SCRIPT, str(written), str(tmp_path / "map.png"), ",".join(order)],
+        env=environment, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    if "No module named 'qgis'" in done.stderr:
+        pytest.skip("QGIS has no Python (Debian: apt-get install python3-qgis)")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.strip().splitlines()[-1])
+    assert all(layer["valid"] and layer["features"] > 0 for layer in told.values())
+    assert told["parcels"]["renderer"] == told["parts"]["renderer"] == "categorizedSymbol"
+    assert "On a wetland or watercourse" in told["parcels"]["labels"]
+    assert told["wetlands"]["colour"] == palette.LAYER_STYLES["wetlands"].fill
+    shares = _shares(tmp_path / "map.png")
+    for colour in (
+        palette.STATUS_COLOURS["on_feature"],
+        palette.STATUS_COLOURS["none_found"],
+        palette.LAYER_STYLES["wetlands"].fill,
+        palette.LAYER_STYLES["watercourses"].fill,
+    ):
+        assert shares.get(colour, 0) > 0.002, colour
+
+
+def _shares(path: Path) -> dict[str, float]:
+    """The share of the picture that each colour has."""
+    from matplotlib import image
+
+    pixels = (image.imread(path)[..., :3] * 255).round().astype(int).reshape(-1, 3)
+    values, counts = np.unique(pixels, axis=0, return_counts=True)
+    return dict(
+        zip((f"#{r:02x}{g:02x}{b:02x}" for r, g, b in values), counts / len(pixels), strict=True)
+    )
+
+
+def test_a_screening_without_anything_is_a_file(tmp_path: Path, result: SimpleNamespace) -> None:
+    empty = SimpleNamespace(**vars(result))
+    for name in ("measures", "findings", "contacts", "parts", "issues"):
+        setattr(empty, name, getattr(result, name).iloc[:0])
+    empty.layers = {}
+    write_geopackage(empty, tmp_path / "e.gpkg")
+    assert names(tmp_path / "e.gpkg") >= LAYERS
+    assert isinstance(pyogrio.read_dataframe(tmp_path / "e.gpkg", layer="findings"), pd.DataFrame)
