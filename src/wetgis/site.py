@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 from wetgis.errors import SiteError
 from wetgis.issuelog import Issue
 from wetgis.schema import KINDS, SUBJECT_LAYERS
-from wetgis.siteconfig import SiteKeys, check_kind, is_raster, read_toml, site_keys
+from wetgis.siteconfig import (
+    SiteKeys,
+    check_kind,
+    is_raster,
+    read_toml,
+    site_keys,
+    unknown_key,
+)
 from wetgis.sitelayers import (
     Given,
     Layer,
@@ -28,7 +35,6 @@ from wetgis.sitelayers import (
     read,
     read_raster,
 )
-from wetgis.sources.keys import unknown_key
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -338,54 +344,61 @@ def _missing_parameters(site: Site) -> list[Issue]:
 def _with_crs(site: Site, asked: str | None, where: str) -> Site:
     """Choose the working CRS: the one asked for, else the packs', else what suits the subjects.
 
-    The subjects (else the first layer) are read for it; what was read is kept where it fits.
+    The subjects (else the first layer that has a geometry) are read for it; what was read is
+    kept where it fits.
     """
-    from wetgis.crs import as_crs, fit_to_measure, label, same_crs, suggest_crs
+    from wetgis.crs import as_crs, fit_to_measure, label, suggest_crs
 
     named = asked or next((p.crs for p in site.packs if p.crs), None)
     wanted = as_crs(named, where=where) if named else None
-    vectors = [k for k in site._given if not is_raster(k)]
-    first = [k for k in SUBJECT_LAYERS if k in vectors] or vectors[:1]
-    if not first:
-        return replace(site, crs=_crs_without_layers(wanted, where))
-    pieces = {k: _read_all(site._given[k], wanted) for k in first}
-    frames = [p.frame for k in first for p in pieces[k] if _has_bounds(p.frame)]
-    if not frames:
-        frames = [pieces[first[0]][0].frame]
-    if wanted is not None:
-        reason = next((r for f in frames if (r := fit_to_measure(wanted, _bounds(f)))), "")
-        if not reason:
-            return replace(site, crs=wanted, _pieces=pieces)
-    better = suggest_crs(frames[0])
-    own_issues = list(site._own)
-    if wanted is not None:
-        own_issues.append(
-            Issue("warning", "unfit_crs", f"{reason}; the layers were reprojected from"
-                  f" {label(wanted)} to {label(better)}", effect="all measures are taken in"
-                  f" {label(better)}")
-        )  # fmt: skip
-    # an extent of its own was read as it is, so such a source is read again
-    kept = {
-        k: tuple(replace(p, frame=p.frame.set_crs(better, allow_override=True)) for p in several)
-        for k, several in pieces.items()
-        if all(same_crs(p.frame.crs, better) and p.polygons is None for p in several)
-    }
-    return replace(site, crs=better, _own=tuple(own_issues), _pieces=kept)
-
-
-def _crs_without_layers(wanted: CRS | None, where: str) -> CRS:
-    from wetgis.crs import fit_to_measure
-
+    pieces = _read_for_crs(site, wanted)
+    frames = [p.frame for several in pieces.values() for p in several if _has_bounds(p.frame)]
     if wanted is None:
-        raise SiteError(
-            "there is no layer, no pack with a coordinate system, and no crs.",
-            needed="at least one layer",
-            where=where,
-        )
-    reason = fit_to_measure(wanted, (nan, nan, nan, nan))
-    if reason:
+        if not frames:
+            raise SiteError(
+                "nothing says which coordinate system to measure in: no layer has a geometry.",
+                needed="a layer with a geometry, a pack, or crs",
+                where=where,
+            )
+        better = suggest_crs(frames[0])
+        return replace(site, crs=better, _pieces=_kept(pieces, better))
+    boxes = [_bounds(f) for f in frames] or [(nan, nan, nan, nan)]
+    reason = next((r for box in boxes if (r := fit_to_measure(wanted, box))), "")
+    if not reason:
+        return replace(site, crs=wanted, _pieces=pieces)
+    if not frames:
         raise SiteError(f"{reason}; nothing may be measured in it.", where=where)
-    return wanted
+    better = suggest_crs(frames[0])
+    unfit = Issue(
+        "warning",
+        "unfit_crs",
+        f"{reason}; the layers were reprojected from {label(wanted)} to {label(better)}",
+        effect=f"all measures are taken in {label(better)}",
+    )
+    return replace(site, crs=better, _own=(*site._own, unfit))
+
+
+def _read_for_crs(site: Site, wanted: CRS | None) -> dict[str, tuple[Piece, ...]]:
+    """The subjects, in the CRS that is wanted; without any geometry in them, further layers."""
+    vectors = [k for k in site._given if not is_raster(k)]
+    subjects = [k for k in SUBJECT_LAYERS if k in vectors]
+    pieces = {k: _read_all(site._given[k], wanted) for k in subjects}
+    for kind in (k for k in vectors if k not in subjects):
+        if any(_has_bounds(p.frame) for several in pieces.values() for p in several):
+            break
+        pieces[kind] = _read_all(site._given[kind], wanted)
+    return pieces
+
+
+def _kept(pieces: Mapping[str, tuple[Piece, ...]], crs: CRS) -> dict[str, tuple[Piece, ...]]:
+    """Pieces that need not be read again: in this CRS already, and without a layer beside them."""
+    from wetgis.crs import same_crs
+
+    return {
+        kind: tuple(replace(p, frame=p.frame.set_crs(crs, allow_override=True)) for p in several)
+        for kind, several in pieces.items()
+        if all(same_crs(p.frame.crs, crs) and p.polygons is None for p in several)
+    }
 
 
 def _has_bounds(frame: Any) -> bool:

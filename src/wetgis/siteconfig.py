@@ -7,31 +7,46 @@ in the file. Nothing here opens a layer.
 from __future__ import annotations
 
 import datetime
+import difflib
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from wetgis.errors import SiteError
 from wetgis.schema import KINDS, RASTER_KINDS
-from wetgis.sources.keys import ClosedKeys, checked, one_of, unknown_key
+from wetgis.sources.keys import LayerKeys
 
 __all__ = [
+    "VECTOR_KEYS",
+    "ClosedKeys",
     "MeasureKeys",
     "OverrideKeys",
     "RasterKeys",
     "SiteKeys",
     "check_kind",
+    "checked",
     "is_raster",
+    "layer_keys",
     "read_toml",
     "site_keys",
+    "unknown_key",
 ]
 
+Model = TypeVar("Model", bound=BaseModel)
+#: The keys of a vector layer.
+VECTOR_KEYS = tuple(name for name in LayerKeys.model_fields if name != "z_unit")
 #: A fact is a plain value; a list or a table would not fit into a column.
 Fact = bool | int | float | str | datetime.date
+
+
+class ClosedKeys(BaseModel):
+    """Keys of one table: no other key, no silent change of type, nothing changed afterwards."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class MeasureKeys(ClosedKeys):
@@ -99,6 +114,96 @@ class SiteKeys(ClosedKeys):
     def as_json(self) -> dict[str, Any]:
         """The options as given, as plain JSON; what was not given is left out."""
         return self.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+
+
+def one_of(text: str, words: Iterable[str]) -> str:
+    """The text itself where it is one of the words; else a ValueError that lists them."""
+    words = tuple(words)
+    if text not in words:
+        raise ValueError(f"must be one of {', '.join(words)}")
+    return text
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """The known word that is most like another one.
+
+    Examples
+    --------
+    >>> nearest("acuracy_ft", ["accuracy_ft", "extent"])
+    'accuracy_ft'
+    """
+    lower = {w.lower(): w for w in words}
+    close = difflib.get_close_matches(word.lower(), list(lower), n=1, cutoff=0.0)
+    return lower[close[0]] if close else ""
+
+
+def unknown_key(key: str, valid: Iterable[str], *, place: str, where: str) -> SiteError:
+    """The error for a key that is not known: the key, the nearest one, and the place."""
+    valid = list(valid)
+    full = f"{place}.{key}" if place else key
+    return SiteError(
+        f"unknown key '{key}' ({full}).",
+        needed=f"one of {', '.join(valid)}",
+        mend=f"did you mean '{nearest(key, valid)}'?",
+        where=where,
+    )
+
+
+def checked(model: type[Model], data: Any, *, place: str, where: str) -> Model:
+    """A table of keys as its model, or a SiteError that says what is wrong and where.
+
+    Parameters
+    ----------
+    model : type
+        A closed model whose own tables were taken out of ``data`` or are models already.
+    data : mapping
+        The table.
+    place : str
+        Dotted path of the table in the file, ``""`` for its top.
+    where : str
+        The file.
+    """
+    if not isinstance(data, Mapping):
+        raise SiteError(
+            f"'{place}' is {_type_in_words(data)}.", needed="a table of keys", where=where
+        )
+    for key in data:
+        if key not in model.model_fields:
+            raise unknown_key(str(key), model.model_fields, place=place, where=where)
+    try:
+        return model.model_validate(dict(data))
+    except ValidationError as error:
+        raise _site_error(error, place, where) from None
+
+
+def _site_error(error: ValidationError, place: str, where: str) -> SiteError:
+    first = error.errors()[0]
+    names = [str(part) for part in first["loc"] if isinstance(part, str)][:1]
+    key = ".".join([p for p in (place, *names) if p])
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "missing":
+        hint = " An override must say what it rests on." if names == ["cite"] else ""
+        return SiteError(f"the key '{key}' is missing.{hint}", needed=f"{key} = ...", where=where)
+    return SiteError(
+        f"{key} = {first['input']!r} cannot be used: {message}.",
+        mend=f"write another value for {key}",
+        where=where,
+    )
+
+
+def _type_in_words(value: Any) -> str:
+    names = {list: "a list", str: "a text", int: "a number", float: "a number", bool: "true/false"}
+    return names.get(type(value), f"a {type(value).__name__}")
+
+
+def layer_keys(kind: str, data: Any, *, place: str, where: str) -> LayerKeys | RasterKeys:
+    """The keys of one source of a kind, its path taken out, checked."""
+    if is_raster(kind):
+        return checked(RasterKeys, data, place=place, where=where)
+    if isinstance(data, Mapping) and "z_unit" in data:
+        # a vertical unit says nothing about a vector layer
+        raise unknown_key("z_unit", VECTOR_KEYS, place=place, where=where)
+    return checked(LayerKeys, data, place=place, where=where)
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:

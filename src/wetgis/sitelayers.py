@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from wetgis.errors import InputError, SiteError
 from wetgis.issuelog import Issue
 from wetgis.schema import SUBJECT_LAYERS
-from wetgis.siteconfig import RasterKeys, is_raster
-from wetgis.sources.keys import LayerKeys, checked, unknown_key
+from wetgis.siteconfig import VECTOR_KEYS, RasterKeys, is_raster, layer_keys, unknown_key
+from wetgis.sources.keys import LayerKeys
 
 if TYPE_CHECKING:
     import geopandas as gpd
@@ -69,7 +69,7 @@ class Layer:
     __slots__ = ("keys", "source")
 
     def __init__(self, source: Any, **keys: Any) -> None:
-        valid = [k for k in (*LayerKeys.model_fields, "z_unit") if k != "path"]
+        valid = [k for k in (*VECTOR_KEYS, "z_unit") if k != "path"]
         for key in keys:
             if key not in valid:
                 raise unknown_key(key, valid, place="", where="wetgis.Layer")
@@ -121,12 +121,7 @@ class Given:
 
     def as_json(self) -> dict[str, Any]:
         """The keys as given, as plain JSON; a table in memory has no path."""
-        shown = self.keys.model_dump(exclude_unset=True, exclude={"path", "components", "extent"})
-        for key in ("components", "extent"):
-            value = getattr(self.keys, key, None)
-            if value is not None:
-                shown[key] = value if isinstance(value, str) else "(table)"
-        shown = {k: v.isoformat() if hasattr(v, "isoformat") else v for k, v in shown.items()}
+        shown = self.keys.model_dump(mode="json", exclude_unset=True, exclude={"path"})
         path: Any = "(frame)" if self.frame is not None else list(self.names)
         return {"path": path[0] if len(path) == 1 else path, **shown}
 
@@ -163,7 +158,6 @@ def givens(kind: str, value: Any, *, base: Path | None, where: str) -> tuple[Giv
 
 
 def _given(kind: str, value: Any, base: Path | None, where: str, place: str) -> Given:
-    model = RasterKeys if is_raster(kind) else LayerKeys
     source, keys = value, {}
     if isinstance(value, Layer):
         source, keys = value.source, value.keys
@@ -172,7 +166,7 @@ def _given(kind: str, value: Any, base: Path | None, where: str, place: str) -> 
         source = value.get("path")
         if source is None:
             raise SiteError(f"'{place}' has no path.", needed=f"{place}.path", where=where)
-    checked_keys = checked(model, keys, place=place, where=where)
+    checked_keys = layer_keys(kind, keys, place=place, where=where)
     if hasattr(source, "columns"):
         if is_raster(kind):
             raise SiteError(f"'{place}' is a table.", needed="the path of a raster", where=where)
@@ -192,6 +186,7 @@ def _resolve(name: str, base: Path | None, given: Given) -> list[tuple[str, str]
     full = path if base is None or path.is_absolute() else base / path
     if full.exists() or not _GLOB & set(name):
         return [(name, str(full))]
+    # a glob is one layer of several files, each with a record of its own
     hits = sorted(glob.glob(str(full), recursive=True))
     if not hits:
         raise SiteError(
@@ -204,11 +199,9 @@ def _resolve(name: str, base: Path | None, given: Given) -> list[tuple[str, str]
     return [(Path(os.path.relpath(hit, base)).as_posix(), hit) for hit in hits]
 
 
-def beside(value: Any, base: Path | None) -> Any:
-    """A path in a key, relative to the site file; anything else as it is."""
-    if not isinstance(value, str) or base is None or Path(value).is_absolute():
-        return value
-    return str(base / value)
+def beside(name: str, base: Path | None) -> str:
+    """A path in a key, relative to the site file."""
+    return name if base is None or Path(name).is_absolute() else str(base / name)
 
 
 def read(given: Given, target_crs: Any) -> list[Piece]:
@@ -218,7 +211,8 @@ def read(given: Given, target_crs: Any) -> list[Piece]:
     """
     keys = given.keys
     assert isinstance(keys, LayerKeys)
-    keys = keys.model_copy(update={"components": beside(keys.components, given.base)})
+    if keys.components:
+        keys = keys.model_copy(update={"components": beside(keys.components, given.base)})
     polygons, extra = _stated_extent(given, keys, target_crs)
     if given.frame is not None:
         pieces = [_piece(given.frame, given.kind, keys, target_crs, "")]
@@ -275,11 +269,18 @@ def _stated_extent(
     given: Given, keys: LayerKeys, crs: Any
 ) -> tuple[BaseGeometry | None, tuple[Issue, ...]]:
     """The polygons of an extent that is a layer of its own, in the target CRS."""
+    import shapely
+
     extent = keys.extent
-    if extent is None or (isinstance(extent, str) and extent in ("municipality", "features")):
+    if extent is None or extent in ("municipality", "features"):
         return None, ()
-    piece = _piece(beside(extent, given.base), "municipality", LayerKeys(), crs, "")
-    return polygons_of(piece.frame, f"the extent of layers.{given.kind}", given.where), piece.issues
+    names = [extent] if isinstance(extent, str) else extent
+    pieces = [
+        _piece(beside(name, given.base), "municipality", LayerKeys(), crs, name) for name in names
+    ]
+    what = f"the extent of layers.{given.kind}"
+    polygons = shapely.union_all([polygons_of(p.frame, what, given.where) for p in pieces])
+    return polygons, tuple(issue for p in pieces for issue in p.issues)
 
 
 def polygons_of(frame: gpd.GeoDataFrame, what: str, where: str) -> BaseGeometry:
