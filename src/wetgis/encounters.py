@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Geometries = NDArray[np.object_]
 
-__all__ = ["Encounters", "Groups", "boundary_inside", "encounters", "slivers"]
+__all__ = ["Encounters", "Groups", "components", "boundary_inside", "encounters", "slivers"]
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,19 @@ class Groups:
 
     @classmethod
     def by_id(
-        cls, geometries: Geometries, ids: NDArray[np.object_], scale: float, *, touching: bool = False
+        cls,
+        geometries: Geometries,
+        ids: NDArray[np.object_],
+        scale: float,
+        *,
+        touching: bool = False,
     ) -> Groups:
         """Records of one id and, with ``touching``, those within 0.05 ft of each other."""
         _, labels = np.unique(ids.astype(str), return_inverse=True)
         if touching and len(geometries):
             tree = shapely.STRtree(geometries)
             left, right = tree.query(geometries, predicate="dwithin", distance=SNAP_FT / scale)
-            labels = _components(labels, left, right)
+            labels = components(labels, left, right)
         return cls._made(geometries, ids, labels.astype(np.int64), scale)
 
     @classmethod
@@ -63,10 +68,16 @@ class Groups:
         order = normal_order(geometries)
         found, united = union_groups(geometries[order], labels[order])
         of = np.searchsorted(found, labels)
-        names = [
-            "+".join(sorted({str(i) for i in ids[members]}))
-            for members in np.split(np.argsort(of, kind="stable"), np.cumsum(np.bincount(of))[:-1])
-        ] if len(found) else []
+        names = (
+            [
+                "+".join(sorted({str(i) for i in ids[members]}))
+                for members in np.split(
+                    np.argsort(of, kind="stable"), np.cumsum(np.bincount(of))[:-1]
+                )
+            ]
+            if len(found)
+            else []
+        )
         first = np.full(len(found), len(geometries), np.int64)
         # a record of the smallest id speaks for the group, whatever the order of the rows
         by_id = np.lexsort((np.argsort(order), ids.astype(str)))
@@ -81,7 +92,7 @@ class Groups:
         )
 
 
-def _components(labels: Ints, left: Ints, right: Ints) -> Ints:
+def components(labels: Ints, left: Ints, right: Ints) -> Ints:
     """Labels joined wherever a pair of records connects them."""
     a, b = labels[left], labels[right]
     root = np.arange(labels.max() + 1)
@@ -177,22 +188,20 @@ def _lengths(own: Geometries, pieces: Geometries, s: Ints, p: Ints, distance: Fl
     """Lengths of lines inside areas, on whichever side the line is."""
     out = np.zeros(len(s))
     one, two = shapely.get_dimensions(own[s]), shapely.get_dimensions(pieces[p])
-    met = np.flatnonzero((distance <= 0) & (np.minimum(one, two) == 1) & (np.maximum(one, two) == 2))
+    met = np.flatnonzero(
+        (distance <= 0) & (np.minimum(one, two) == 1) & (np.maximum(one, two) == 2)
+    )
     out[met] = shapely.length(shapely.intersection(own[s[met]], pieces[p[met]]))
     return out
 
 
-def slivers(
-    own: Geometries, groups: Groups, found: Encounters, scale: float
-) -> Bools:
+def slivers(own: Geometries, groups: Groups, found: Encounters, scale: float) -> Bools:
     """Whether all of an overlap is narrower than 0.05 ft (2 x area / perimeter) in every piece.
 
     Such an overlap is a line drawn twice, not an encroachment.
     """
     out = np.zeros(len(found.subject), bool)
-    perimeter = (
-        shapely.length(own[found.subject]) * scale + groups.whole_boundary_ft[found.group]
-    )
+    perimeter = shapely.length(own[found.subject]) * scale + groups.whole_boundary_ft[found.group]
     # an overlap with more area than this has a wider piece somewhere
     maybe = np.flatnonzero((found.area_sqft > 0) & (found.area_sqft < SLIVER_FT / 2 * perimeter))
     overlap = shapely.intersection(own[found.subject[maybe]], groups.geometries[found.group[maybe]])

@@ -149,9 +149,7 @@ def distance_to(subjects: Frame, features: Frame) -> pd.Series:
     scale, _ = _pair(subjects, features)
     own = mend(subjects.geometry.to_numpy())
     geometries, _ = usable(features.geometry.to_numpy())
-    return pd.Series(
-        nearest_to(own, geometries) * scale, index=subjects.index, name="distance_ft"
-    )
+    return pd.Series(nearest_to(own, geometries) * scale, index=subjects.index, name="distance_ft")
 
 
 def nearest_to(
@@ -173,7 +171,11 @@ def nearest_to(
     rows = segments(features)
     size = _grid_size(boxes, rows.rows)
     return nearest_distance(
-        segments(own), boxes, shapely.get_dimensions(own) == 2, SegmentGrid(rows.rows, size), out=out
+        segments(own),
+        boxes,
+        shapely.get_dimensions(own) == 2,
+        SegmentGrid(rows.rows, size),
+        out=out,
     )
 
 
@@ -187,7 +189,9 @@ def _grid_size(boxes: Floats, rows: Floats) -> float:
     return max(subject, 4 * length, 1e-3)
 
 
-def contacts(subjects: gpd.GeoDataFrame, features: gpd.GeoDataFrame, within_ft: float) -> gpd.GeoDataFrame:
+def contacts(
+    subjects: gpd.GeoDataFrame, features: gpd.GeoDataFrame, within_ft: float
+) -> gpd.GeoDataFrame:
     """Each subject and each feature within a distance of it.
 
     Features of one ``id`` are one feature.
@@ -238,7 +242,9 @@ def _ids(frame: gpd.GeoDataFrame) -> NDArray[np.object_]:
     return column.astype(str).to_numpy(dtype=object)
 
 
-def _contact_frame(found: Any, subjects: gpd.GeoDataFrame, features: gpd.GeoDataFrame, groups: Any) -> gpd.GeoDataFrame:
+def _contact_frame(
+    found: Any, subjects: gpd.GeoDataFrame, features: gpd.GeoDataFrame, groups: Any
+) -> gpd.GeoDataFrame:
     first = features.iloc[groups.first]
     table = pd.DataFrame(
         {
@@ -250,7 +256,11 @@ def _contact_frame(found: Any, subjects: gpd.GeoDataFrame, features: gpd.GeoData
         }
     )
     for name in ("name", "class", "source", "basis"):
-        column = first[name].astype(object).fillna("") if name in first.columns else pd.Series("", index=first.index)
+        column = (
+            first[name].astype(object).fillna("")
+            if name in first.columns
+            else pd.Series("", index=first.index)
+        )
         table[name] = column.astype(str).to_numpy()[found.group]
     table = table.assign(
         distance_ft=found.distance_ft,

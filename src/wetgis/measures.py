@@ -1,0 +1,380 @@
+"""The numbers of the subjects of one tile. No number of any law stands here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import shapely
+
+from wetgis.cells import CELL_FT, CellGrid, CellLayer, Pieces, cut, dissolve
+from wetgis.encounters import encounters, slivers
+from wetgis.overlay import nearest_to, settle
+from wetgis.partition import Ground, divide, minus
+from wetgis.schema import SLIVER_FT
+from wetgis.segments import Edges, edges
+from wetgis.shapes import areal
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wetgis.scene import FeatureSet, Scene, Subjects
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+__all__ = ["Measured", "distances", "hydric", "measure", "special_flood"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Columns by name (feet), and what else the tile found out."""
+
+    columns: dict[str, Floats]
+    ground: Ground
+    sliver: Bools
+    crossed: Bools
+    unmapped_reach: Bools
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """A tile's subjects as the measures need them; areas in CRS units squared."""
+
+    scene: Scene
+    subjects: Subjects
+    edges: Edges
+    grid: CellGrid
+    whole: Floats
+    threads: int
+
+    @property
+    def sqft(self) -> float:
+        return self.scene.scale**2
+
+    def area_on(self, pieces: Pieces) -> Floats:
+        """Square feet of each subject on pieces that do not overlap."""
+        raw = CellLayer(pieces, self.grid).areas(self.edges, threads=self.threads)
+        return settle(raw, self.whole, self.scene.scale) * self.sqft
+
+    def dissolved(self, features: FeatureSet, chosen: Bools | None = None) -> Pieces:
+        """Some features of a layer in cells, each foot once."""
+        geometries = features.geometries if chosen is None else features.geometries[chosen]
+        return dissolve(cut(geometries, self.grid, threads=self.threads), threads=self.threads)
+
+
+def measure(scene: Scene, subjects: Subjects, *, threads: int = 2) -> Measured:
+    """Measure subjects; ``scene`` must hold every feature within its distance of them."""
+    whole = np.where(
+        shapely.is_missing(subjects.geometries), np.nan, shapely.area(subjects.geometries)
+    )
+    grid = CellGrid.over(subjects.bounds, CELL_FT / scene.scale)
+    frame = _Frame(scene, subjects, edges(subjects.geometries), grid, whole, threads)
+    ground = divide(scene, grid, threads=threads)
+    columns = _places(frame, ground)
+    for more in (_soils, _flood, _steep, _indicators, _disturbed, _watercourse_lengths):
+        columns |= more(frame)
+    missing = shapely.is_missing(subjects.geometries)
+    for values in columns.values():
+        values[missing] = np.nan
+    return Measured(
+        columns,
+        ground,
+        _only_slivers(frame, columns),
+        _crossed(frame),
+        _reaches_unmapped(frame, ground),
+    )
+
+
+def _places(frame: _Frame, ground: Ground) -> dict[str, Floats]:
+    """The partition of each subject. A layer that is not given leaves its own column NaN."""
+    area = frame.whole * frame.sqft
+    inside = area if ground.limit is None else frame.area_on(ground.limit)
+    wet = frame.area_on(ground.wet)
+    water = wet if ground.water is ground.wet else np.maximum(frame.area_on(ground.water), wet)
+    regulated = (
+        water if ground.regulated is ground.water
+        else np.maximum(frame.area_on(ground.regulated), water)
+    )  # fmt: skip
+    unmapped = frame.area_on(ground.unmapped)
+    outside = _rest(inside - regulated - unmapped)
+    unknown = np.full(len(area), np.nan)
+    has_w, has_wc = frame.scene.given("wetlands"), frame.scene.given("watercourses")
+    known_zone = (has_w or has_wc) and np.isfinite(frame.scene.measure.buffer_ft)
+    buffer = _rest(regulated - water) if known_zone else unknown
+    return {
+        "area_sqft": area,
+        "wetland_sqft": wet if has_w else unknown,
+        "watercourse_sqft": _rest(water - wet) if has_wc else unknown.copy(),
+        "buffer_sqft": buffer.copy(),
+        "outside_sqft": outside,
+        "unmapped_sqft": unmapped,
+        "beyond_limit_sqft": _rest(area - inside),
+        "regulated_sqft": (
+            regulated.copy()
+            if known_zone and frame.scene.measure.buffer_regulated
+            else unknown.copy()
+        ),
+    }
+
+
+def _rest(values: Floats) -> Floats:
+    """What is left of an area, without the noise of the subtraction."""
+    return np.where(np.abs(values) < 1e-6, 0.0, np.maximum(values, 0.0))
+
+
+def hydric(features: FeatureSet, threshold_pct: float) -> tuple[Bools, Floats, Bools]:
+    """Which soil units are hydric, their low percentage (NaN where not rated), which are rated."""
+    column = features.table.get("hydric_pct_low")
+    low = (
+        np.full(len(features.table), np.nan) if column is None
+        else pd.to_numeric(column, errors="coerce").to_numpy(float)
+    )  # fmt: skip
+    with np.errstate(invalid="ignore"):
+        return low >= threshold_pct, low, np.isfinite(low)
+
+
+def _soils(frame: _Frame) -> dict[str, Floats]:
+    names = ("hydric_sqft", "hydric_weighted_sqft", "soil_unknown_sqft")
+    if not frame.scene.given("soils"):
+        return {n: np.full(len(frame.whole), np.nan) for n in names}
+    features = frame.scene.features["soils"]
+    strong, low, rated = hydric(features, frame.scene.measure.hydric_pct)
+    weights = np.column_stack([strong, np.nan_to_num(low) / 100.0, rated]).astype(float)
+    pieces = _flat(features.geometries, -np.nan_to_num(low, nan=-1.0), frame)
+    raw = CellLayer(pieces, frame.grid).areas(
+        frame.edges, weights[pieces.owners], threads=frame.threads
+    )
+    on = [settle(raw[:, k], frame.whole, frame.scene.scale) * frame.sqft for k in range(3)]
+    known = np.isfinite(frame.scene.measure.hydric_pct) & (on[2] > 0)
+    area = frame.whole * frame.sqft
+    return {
+        "hydric_sqft": np.where(known, on[0], np.nan),
+        "hydric_weighted_sqft": np.where(on[2] > 0, on[1], np.nan),
+        "soil_unknown_sqft": _rest(area - on[2]),
+    }
+
+
+def _flat(geometries: NDArray[np.object_], priority: Floats, frame: _Frame) -> Pieces:
+    """A layer in cells with no ground twice: where records overlap, the first in priority has it."""
+    pieces = cut(geometries, frame.grid, threads=frame.threads)
+    if not len(pieces.cells) or bool(shapely.coverage_is_valid(pieces.geometries)):
+        return pieces
+    order = np.lexsort((pieces.owners, priority[pieces.owners], pieces.cells))
+    parts, cells, owners = (
+        pieces.geometries[order].copy(),
+        pieces.cells[order],
+        pieces.owners[order],
+    )
+    rank = np.arange(len(cells)) - np.searchsorted(cells, cells)
+    covered = parts[rank == 0].copy()
+    place = np.cumsum(rank == 0) - 1
+    for turn in range(1, int(rank.max()) + 1):
+        now = np.flatnonzero(rank == turn)
+        before = covered[place[now]]
+        covered[place[now]] = shapely.union(before, parts[now])
+        parts[now] = shapely.difference(parts[now], before)
+    parts, of = areal(parts)
+    return Pieces(parts, cells[of], owners[of])
+
+
+def special_flood(features: FeatureSet) -> tuple[Bools, Bools, Bools]:
+    """Which flood features are special flood hazard area, floodway, and known to be neither."""
+    table = features.table
+    sfha = (
+        table["sfha"].astype(str).str.upper()
+        if "sfha" in table.columns
+        else pd.Series("T", index=table.index)
+    )
+    subtype = table["subtype"] if "subtype" in table.columns else pd.Series("", index=table.index)
+    special = (sfha == "T").to_numpy()
+    way = subtype.astype(str).str.upper().str.startswith("FLOODWAY").to_numpy()
+    return special, way & special, (sfha == "F").to_numpy()
+
+
+def _flood(frame: _Frame) -> dict[str, Floats]:
+    names = ("floodplain_sqft", "floodway_sqft", "flood_unknown_sqft")
+    if not frame.scene.given("floodplain"):
+        return {n: np.full(len(frame.whole), np.nan) for n in names}
+    features = frame.scene.features["floodplain"]
+    special, way, clear = special_flood(features)
+    area = frame.whole * frame.sqft
+    on = frame.area_on(frame.dissolved(features, special))
+    known = _known_flood(frame, features, special, clear, area)
+    nothing = (known <= 0) & (on <= 0)
+    return {
+        "floodplain_sqft": np.where(nothing & (area > 0), np.nan, on),
+        "floodway_sqft": np.where(
+            nothing & (area > 0), np.nan, frame.area_on(frame.dissolved(features, way))
+        ),
+        "flood_unknown_sqft": _rest(area - np.maximum(known, on)),
+    }
+
+
+def _known_flood(
+    frame: _Frame, features: FeatureSet, special: Bools, clear: Bools, area: Floats
+) -> Floats:
+    """Ground whose zone is known: that of the zones, or all but the undetermined zones.
+
+    A layer that draws the ground outside the floodplain too is silent where it draws nothing;
+    one that draws the floodplain alone says "not in it" by drawing nothing, within its extent.
+    """
+    if frame.scene.draws_clear:
+        return frame.area_on(frame.dissolved(features, special | clear))
+    open_ground = frame.area_on(
+        minus(frame.dissolved(features, ~special & ~clear), frame.dissolved(features, special))
+    )
+    extent = frame.scene.extents.get("floodplain")
+    if extent is None:
+        return area - open_ground
+    inside = cut(np.array([extent], dtype=object), frame.grid)
+    return np.maximum(frame.area_on(inside) - open_ground, 0.0)
+
+
+def _steep(frame: _Frame) -> dict[str, Floats]:
+    names = ("steep_sqft", "slope_unknown_sqft", "slope_mean_pct", "slope_max_pct")
+    surface = frame.scene.surfaces.get("slope") or frame.scene.surfaces.get("dem")
+    if surface is None:
+        return {n: np.full(len(frame.whole), np.nan) for n in names}
+    area = frame.whole * frame.sqft
+    steep = frame.scene.measure.steep_pct
+    found = surface.zonal(frame.subjects.geometries, frame.scene.crs, steep)
+    known = found["known_frac"]
+    nothing = ~(known > 0)
+    return {
+        "steep_sqft": np.where(nothing | ~np.isfinite(steep), np.nan, found["above_frac"] * area),
+        "slope_unknown_sqft": _rest(area * (1.0 - np.nan_to_num(known))),
+        "slope_mean_pct": found["mean_pct"].copy(),
+        "slope_max_pct": found["max_pct"].copy(),
+    }
+
+
+def _indicators(frame: _Frame) -> dict[str, Floats]:
+    if not frame.scene.given("indicators"):
+        return {"indicator_sqft": np.full(len(frame.whole), np.nan)}
+    return {"indicator_sqft": frame.area_on(frame.dissolved(frame.scene.features["indicators"]))}
+
+
+def _disturbed(frame: _Frame) -> dict[str, Floats]:
+    """Footprints on parcels; for a footprint or project that question is not asked."""
+    out = np.full(len(frame.whole), np.nan)
+    if frame.scene.given("footprints"):
+        parcel = (frame.subjects.table["subject_kind"] == "parcel").to_numpy()
+        on = frame.area_on(frame.dissolved(frame.scene.features["footprints"]))
+        out[parcel] = on[parcel]
+    return {"disturbed_sqft": out}
+
+
+def _interior_lines(frame: _Frame) -> tuple[Ints, Floats]:
+    """Pairs of an areal subject and a watercourse line inside it: the subject, and feet inside."""
+    lines = frame.scene.features["watercourses"].lines
+    own = frame.subjects.geometries
+    s, p = shapely.STRtree(lines).query(own, predicate="intersects")
+    areal = shapely.get_dimensions(own[s]) == 2
+    s, p = s[areal], p[areal]
+    inner = shapely.relate_pattern(own[s], lines[p], "T********")
+    s, p = s[inner], p[inner]
+    inside = shapely.intersection(own[s], lines[p])
+    edge = shapely.intersection(shapely.boundary(own[s]), lines[p])
+    return s, (shapely.length(inside) - shapely.length(edge)) * frame.scene.scale
+
+
+def _watercourse_lengths(frame: _Frame) -> dict[str, Floats]:
+    if not frame.scene.given("watercourses"):
+        return {"watercourse_length_ft": np.full(len(frame.whole), np.nan)}
+    s, feet = _interior_lines(frame)
+    return {"watercourse_length_ft": np.bincount(s, feet, len(frame.whole)).astype(float)}
+
+
+def _crossed(frame: _Frame) -> Bools:
+    """Subjects that a line or point feature lies in, or that are lines or points in a feature."""
+    out = np.zeros(len(frame.whole), bool)
+    own = frame.subjects.geometries
+    for kind in ("wetlands", "watercourses"):
+        if not frame.scene.given(kind):
+            continue
+        features = frame.scene.features[kind].geometries
+        s, p = shapely.STRtree(features).query(own, predicate="intersects")
+        thin = (shapely.get_dimensions(own[s]) < 2) | (shapely.get_dimensions(features[p]) < 2)
+        s, p = s[thin], p[thin]
+        out[s[shapely.relate_pattern(own[s], features[p], "T********")]] = True
+    return out
+
+
+def _only_slivers(frame: _Frame, columns: dict[str, Floats]) -> Bools:
+    """Areal subjects whose whole overlap with wetlands and watercourses is narrower than 0.05 ft."""
+    out = np.zeros(len(frame.whole), bool)
+    overlap = np.nan_to_num(columns["wetland_sqft"]) + np.nan_to_num(columns["watercourse_sqft"])
+    # wider than this somewhere: the bound leaves room for a feature as long as the subject's outline
+    maybe = np.flatnonzero(
+        (overlap > 0)
+        & (overlap < SLIVER_FT * 2 * shapely.length(frame.subjects.geometries) * frame.scene.scale)
+    )
+    if not len(maybe):
+        return out
+    scale = frame.scene.scale
+    own = frame.subjects.geometries[maybe]
+    wide = np.zeros(len(maybe), bool)
+    for kind in ("wetlands", "watercourses"):
+        if frame.scene.given(kind):
+            groups = frame.scene.features[kind].groups
+            found = encounters(own, groups, 0.0, scale)
+            thick = (found.area_sqft > 0) & ~slivers(own, groups, found, scale)
+            wide[found.subject[thick]] = True
+    out[maybe] = ~wide
+    return out
+
+
+def _reaches_unmapped(frame: _Frame, ground: Ground) -> Bools:
+    """Subjects within the buffer's width of ground that a W or WC layer does not cover."""
+    out = np.zeros(len(frame.whole), bool)
+    scene = frame.scene
+    for kind in ("wetlands", "watercourses"):
+        extent = scene.extents.get(kind)
+        if not scene.given(kind) or extent is None:
+            continue
+        shapely.prepare(extent)
+        own = frame.subjects.geometries
+        within = shapely.covers(extent, own)
+        near = shapely.dwithin(shapely.boundary(extent), own, scene.distance * (1 - 1e-12))
+        out |= ~within | near
+    return out & ~shapely.is_missing(frame.subjects.geometries)
+
+
+def distances(scene: Scene, subjects: Subjects, columns: dict[str, Floats]) -> dict[str, Floats]:
+    """Exact distances to whole layers, in feet; inf where a layer has no such feature."""
+    own = subjects.geometries
+    out: dict[str, Floats] = {}
+
+    def to(features: FeatureSet, inside: Floats | None) -> Floats:
+        known = None
+        if inside is not None and (shapely.get_dimensions(own) == 2).all():
+            known = inside > 0
+        return nearest_to(own, features.geometries, known_inside=known) * scene.scale
+
+    for name, kind, inside in (
+        ("wetland_ft", "wetlands", "wetland_sqft"),
+        ("watercourse_ft", "watercourses", None),
+        ("indicator_ft", "indicators", "indicator_sqft"),
+    ):
+        out[name] = (
+            to(scene.features[kind], columns[inside] if inside else None)
+            if scene.given(kind) else np.full(len(own), np.nan)
+        )  # fmt: skip
+    out["hydric_ft"] = np.full(len(own), np.nan)
+    if scene.given("soils") and np.isfinite(scene.measure.hydric_pct):
+        strong, _, rated = hydric(scene.features["soils"], scene.measure.hydric_pct)
+        if rated.any() or not len(rated):
+            out["hydric_ft"] = to(
+                scene.features["soils"].select(strong, scene.scale), columns["hydric_sqft"]
+            )
+    out["floodplain_ft"] = np.full(len(own), np.nan)
+    if scene.given("floodplain"):
+        special, _, clear = special_flood(scene.features["floodplain"])
+        if (special | clear).any() or not len(special):
+            chosen = scene.features["floodplain"].select(special, scene.scale)
+            out["floodplain_ft"] = to(chosen, columns["floodplain_sqft"])
+    return out

@@ -1,0 +1,233 @@
+"""A site made ready to measure: features in an order of their own, wetlands grouped, subjects.
+
+All that must be known of a layer as a whole (which wetlands are one wetland, how large it is) is
+settled here, before anything is cut into tiles, so that no edge of a tile can turn an answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import shapely
+
+from wetgis.buffers import bank_polygons
+from wetgis.crs import ft_per_unit
+from wetgis.encounters import Groups
+from wetgis.schema import SINGULAR
+from wetgis.shapes import mend, normal_order, usable
+
+if TYPE_CHECKING:
+    import geopandas as gpd
+    from numpy.typing import NDArray
+    from pyproj import CRS
+    from shapely.geometry.base import BaseGeometry
+
+    from wetgis.site import Measure, Site, SiteLayer
+    from wetgis.terrain import Surface
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+    Geometries = NDArray[np.object_]
+
+__all__ = ["FeatureSet", "Scene", "Subjects", "feature_set"]
+
+#: Kinds whose features a subject may be near; the rest are parts of the frame, not features.
+CONTACT_KINDS = (
+    "wetlands",
+    "watercourses",
+    "indicators",
+    "soils",
+    "floodplain",
+    "structures",
+    "roads",
+    "improvements",
+    "utilities",
+    "vegetation",
+    "stockpiles",
+)
+
+
+@dataclass(frozen=True)
+class FeatureSet:
+    """The usable features of one kind, in the order of their normalised WKB.
+
+    ``geometries`` and ``table`` are by record, ``groups`` and ``group_table`` by feature as the
+    law counts it.
+    """
+
+    kind: str
+    geometries: Geometries
+    table: pd.DataFrame
+    groups: Groups
+    group_table: pd.DataFrame
+    lines: Geometries = field(default_factory=lambda: np.empty(0, object))
+
+    def __len__(self) -> int:
+        return len(self.geometries)
+
+    @cached_property
+    def _trees(self) -> tuple[shapely.STRtree, shapely.STRtree, shapely.STRtree]:
+        return tuple(
+            shapely.STRtree(g) for g in (self.geometries, self.groups.geometries, self.lines)
+        )  # type: ignore[return-value]
+
+    def window(self, bounds: Floats) -> FeatureSet:
+        """What lies in or reaches into a box."""
+        box = shapely.box(*bounds)
+        records, groups, lines = (np.sort(tree.query(box)) for tree in self._trees)
+        g = self.groups
+        return FeatureSet(
+            self.kind,
+            self.geometries[records],
+            self.table.iloc[records].reset_index(drop=True),
+            Groups(
+                g.geometries[groups], g.ids[groups], g.whole_sqft[groups],
+                g.whole_boundary_ft[groups], g.first[groups], np.zeros(0, np.int64),
+            ),
+            self.group_table.iloc[groups].reset_index(drop=True),
+            self.lines[lines],
+        )  # fmt: skip
+
+    def select(self, chosen: Bools, scale: float) -> FeatureSet:
+        """Some of the records, grouped by id again."""
+        geometries, table = self.geometries[chosen], self.table[chosen].reset_index(drop=True)
+        return _grouped(self.kind, geometries, table, scale)
+
+
+def feature_set(kind: str, frame: gpd.GeoDataFrame) -> FeatureSet:
+    """The usable features of a frame; wetlands are grouped by id and by contact."""
+    scale = ft_per_unit(frame.crs)
+    drawn = frame.geometry.to_numpy()
+    lines = drawn[shapely.get_dimensions(drawn) == 1] if kind == "watercourses" else drawn[:0]
+    if kind == "watercourses":
+        frame = bank_polygons(frame)
+    geometries, index = usable(frame.geometry.to_numpy())
+    order = normal_order(geometries)
+    table = pd.DataFrame(frame.drop(columns=frame.geometry.name)).iloc[index[order]]
+    made = _grouped(kind, geometries[order], table.reset_index(drop=True), scale)
+    return replace(made, lines=usable(lines)[0])
+
+
+def _grouped(kind: str, geometries: Geometries, table: pd.DataFrame, scale: float) -> FeatureSet:
+    ids = table["id"].astype(str).to_numpy(dtype=object)
+    groups = Groups.by_id(geometries, ids, scale, touching=kind == "wetlands")
+    return FeatureSet(
+        kind, geometries, table, groups, table.iloc[groups.first].reset_index(drop=True)
+    )
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """What is asked about: ``geometries`` may hold None; ``table`` has a row for each."""
+
+    geometries: Geometries
+    table: pd.DataFrame
+
+    def __len__(self) -> int:
+        return len(self.geometries)
+
+    def take(self, index: Ints | Bools) -> Subjects:
+        """Some of them."""
+        return Subjects(
+            self.geometries[index],
+            self.table[index].reset_index(drop=True)
+            if index.dtype == bool
+            else self.table.iloc[index].reset_index(drop=True),
+        )
+
+    @cached_property
+    def bounds(self) -> Floats:
+        """Boxes, NaN where there is no geometry."""
+        out: Floats = shapely.bounds(self.geometries)
+        return out
+
+    @classmethod
+    def of(cls, layer: SiteLayer) -> Subjects:
+        """The subjects of a layer: every row, usable or not."""
+        frame = layer.frame
+        table = pd.DataFrame(frame.drop(columns=frame.geometry.name)).reset_index(drop=True)
+        table = table.rename(columns={"id": "subject_id"})
+        table.insert(0, "subject_kind", SINGULAR[layer.kind])
+        if "record" not in table.columns:
+            table["record"] = table.groupby("subject_id").cumcount() + 1
+        return cls(mend(frame.geometry.to_numpy()), table)
+
+    def __add__(self, other: Subjects) -> Subjects:
+        table = (
+            pd.concat([self.table, other.table], ignore_index=True)
+            if len(other) and len(self)
+            else (self.table if len(self) else other.table)
+        )
+        return Subjects(np.concatenate([self.geometries, other.geometries]), table)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Everything a tile needs, in CRS units; ``scale`` is US survey feet per unit."""
+
+    crs: CRS
+    scale: float
+    measure: Measure
+    features: dict[str, FeatureSet]
+    extents: dict[str, BaseGeometry | None]
+    limit: BaseGeometry | None
+    surfaces: dict[str, Surface]
+    #: whether the flood layer draws the ground outside the floodplain too
+    draws_clear: bool = False
+
+    @property
+    def distance(self) -> float:
+        """The buffer's width in CRS units, 0 where it is not known."""
+        return self.measure.buffer_ft / self.scale if np.isfinite(self.measure.buffer_ft) else 0.0
+
+    def given(self, kind: str) -> bool:
+        """Whether a layer of the kind was given."""
+        return kind in self.features
+
+    def window(self, bounds: Floats) -> Scene:
+        """The scene as one tile sees it."""
+        return replace(self, features={k: f.window(bounds) for k, f in self.features.items()})
+
+    @classmethod
+    def from_site(cls, site: Site) -> Scene:
+        """Make a site ready to measure."""
+        skip = {
+            "parcels",
+            "municipality",
+            "flags",
+            "trees",
+            "adopted_wetlands",
+            "adopted_watercourses",
+        }
+        features = {k: feature_set(k, v.frame) for k, v in site.layers.items() if k not in skip}
+        limit = site.layers.get("municipality")
+        return cls(
+            site.crs,
+            ft_per_unit(site.crs),
+            site.measure,
+            features,
+            {k: v.extent for k, v in site.layers.items()},
+            shapely.union_all(usable(limit.frame.geometry.to_numpy())[0]) if limit else None,
+            _surfaces(site),
+            draws_clear="floodplain" in features and _draws_clear(features["floodplain"]),
+        )
+
+
+def _draws_clear(features: FeatureSet) -> bool:
+    return "sfha" in features.table.columns and bool((features.table["sfha"] == "F").any())
+
+
+def _surfaces(site: Site) -> dict[str, Any]:
+    if not site.rasters:
+        return {}
+    from wetgis.terrain import open_surface
+
+    return {
+        kind: open_surface(layer.paths, kind=kind, z_unit=layer.z_unit)
+        for kind, layer in site.rasters.items()
+    }
