@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ __all__ = ["Finding", "examine"]
 #: White Plains, longitude and latitude.
 POINT = (-73.7629, 41.034)
 TOLERANCE_FT = 0.01
+NEW_YORK = (-79.8, 40.4, -71.8, 45.1)
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ def _geos() -> str:
 
 def _pyproj() -> str:
     import pyproj
+    from pyproj.aoi import AreaOfInterest
     from pyproj.transformer import TransformerGroup
 
     forward = pyproj.Transformer.from_crs(4269, 2260, always_xy=True)
@@ -87,14 +90,15 @@ def _pyproj() -> str:
     lon, lat = back.transform(*forward.transform(*POINT))
     near = abs(lon - POINT[0]) < 1e-9 and abs(lat - POINT[1]) < 1e-9
     _expect(near, "EPSG:2260 and back is another point")
-    datum = TransformerGroup(4267, 4269, always_xy=True)
+    with warnings.catch_warnings():  # what is missing is said below
+        warnings.simplefilter("ignore")
+        datum = TransformerGroup(
+            4267, 4269, always_xy=True, area_of_interest=AreaOfInterest(*NEW_YORK)
+        )
+    grids = {g.short_name for o in datum.unavailable_operations for g in o.grids if not g.available}
+    missing = sorted(name for name in grids if name.startswith("us_"))
     text = f"pyproj {pyproj.__version__}, PROJ {pyproj.proj_version_str}"
-    missing = [
-        g.short_name for o in datum.unavailable_operations for g in o.grids if not g.available
-    ]
-    return text + (
-        f"; grids that are not here: {', '.join(sorted(set(missing)))}" if missing else ""
-    )
+    return text + (f"; NAD27 is rough without {', '.join(missing)}" if missing else "")
 
 
 def _pyogrio() -> str:

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from wetgis import __version__
-from wetgis.cli import house, layers, runs, screening, shell
+from wetgis.cli import house, layers, packs, runs, screening, shell
 
 __all__ = ["app", "main"]
 
@@ -51,9 +51,13 @@ def _options(
 
 for _module in (screening, layers, runs, house):
     app.add_typer(_module.app)
+app.add_typer(packs.app, name="packs")
 
 
 def main() -> None:
     """Entry point of the ``wetgis`` command."""
     shell.start()
-    app()
+    try:
+        app()
+    finally:
+        shell.finish()

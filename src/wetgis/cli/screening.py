@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wetgis.cli.layers import tell_issues
-from wetgis.cli.shell import DONE, log_into, print_json, say, verb
+from wetgis.cli.shell import DONE, day, log_into, print_json, say, verb
 from wetgis.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def read_site(path: Path, as_of: str | None) -> Site:
     """The site, on another day where one is named."""
     import wetgis
 
-    return wetgis.read_site(path)
+    return wetgis.read_site(path) if as_of is None else wetgis.read_site(path, as_of=day(as_of))
 
 
 def read_ids(path: Path) -> list[str]:

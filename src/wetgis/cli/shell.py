@@ -19,17 +19,22 @@ import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ParamSpec, TextIO
+from typing import TYPE_CHECKING, Any, ParamSpec, TextIO
 
 import typer
 
-from wetgis.errors import WetgisError
+from wetgis.errors import UsageError, WetgisError
+
+if TYPE_CHECKING:
+    import datetime
 
 __all__ = [
     "DONE",
     "FAILED",
     "SOME_UNUSED",
     "clean_environment",
+    "day",
+    "finish",
     "log_into",
     "print_json",
     "say",
@@ -141,6 +146,14 @@ def log_into(folder: Path) -> Path:
     return path
 
 
+def finish() -> None:
+    """Close what ``log_into`` opened."""
+    root = logging.getLogger()
+    for handler in [h for h in root.handlers if isinstance(h, logging.FileHandler)]:
+        root.removeHandler(handler)
+        handler.close()
+
+
 def _log_file() -> Path | None:
     for handler in logging.getLogger().handlers:
         if isinstance(handler, logging.FileHandler):
@@ -203,6 +216,20 @@ def _unexpected(error: Exception) -> str:
         f"this should not have happened ({type(error).__name__}: {first}). "
         f"The traceback is in {path}"
     )
+
+
+def day(text: str | None) -> datetime.date | None:
+    """A day as 2026-11-30, or None where none is given."""
+    import datetime
+
+    if text is None:
+        return None
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            f"'{text}' is no day.", needed="year, month and day, as 2026-11-30"
+        ) from None
 
 
 def print_json(document: Any) -> None:
