@@ -40,8 +40,8 @@ RMS = ("hrms", "horizontalrms", "lateralrms", "horzprec", "horizontalprecision",
 RMS_TO_95 = 1.7308
 
 _DMS = re.compile(
-    r"^([NSEW])?\s*([+-]?\d+(?:\.\d+)?)\s*[°d:\s]\s*(\d+(?:\.\d+)?)\s*['′m:\s]?\s*"
-    r"(?:(\d+(?:\.\d+)?)\s*(?:\"|″|''|s)?)?\s*([NSEW])?$",
+    r"^([NSEW])?\s*([+-]?\d+(?:\.\d+)?)\s*[°:\s]\s*(\d+(?:\.\d+)?)\s*['′:\s]?\s*"
+    r"(?:(\d+(?:\.\d+)?)\s*(?:\"|″|'')?)?\s*([NSEW])?$",
     re.IGNORECASE,
 )
 _UNIT = re.compile(
