@@ -62,7 +62,7 @@ class Measure:
     buffer_regulated: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Site:
     """Layers in one working CRS, the packs in force with their overrides, and the issues.
 
@@ -106,9 +106,10 @@ class Site:
     rasters: dict[str, RasterLayer]
     issues: tuple[Issue, ...]
     spec: dict[str, Any]
-    _given: dict[str, tuple[Given, ...]] = field(default_factory=dict, repr=False, compare=False)
-    _pieces: dict[str, tuple[Piece, ...]] = field(default_factory=dict, repr=False, compare=False)
-    _own: tuple[Issue, ...] = field(default=(), repr=False, compare=False)
+    _given: dict[str, tuple[Given, ...]] = field(default_factory=dict, repr=False)
+    _pieces: dict[str, tuple[Piece, ...]] = field(default_factory=dict, repr=False)
+    _own: tuple[Issue, ...] = field(default=(), repr=False)
+    _where: str = field(default="", repr=False)
 
     @classmethod
     def from_layers(cls, **layers_and_keys: Any) -> Site:
@@ -252,8 +253,9 @@ def _site(
         issues=(),
         spec={**keys.as_json(), "layers": _layers_json(given)},
         _given=given,
+        _where=where,
     )
-    return _assemble(_with_crs(site, keys.crs, where))
+    return _assemble(_with_crs(site, keys.crs))
 
 
 def _layers_json(given: Mapping[str, tuple[Given, ...]]) -> dict[str, Any]:
@@ -341,7 +343,7 @@ def _missing_parameters(site: Site) -> list[Issue]:
     return issues
 
 
-def _with_crs(site: Site, asked: str | None, where: str) -> Site:
+def _with_crs(site: Site, asked: str | None) -> Site:
     """Choose the working CRS: the one asked for, else the packs', else what suits the subjects.
 
     The subjects (else the first layer that has a geometry) are read for it; what was read is
@@ -349,6 +351,7 @@ def _with_crs(site: Site, asked: str | None, where: str) -> Site:
     """
     from wetgis.crs import as_crs, fit_to_measure, label, suggest_crs
 
+    where = site._where
     named = asked or next((p.crs for p in site.packs if p.crs), None)
     wanted = as_crs(named, where=where) if named else None
     pieces = _read_for_crs(site, wanted)
@@ -419,18 +422,18 @@ def _assemble(site: Site) -> Site:
     from wetgis import sitechecks as checks
     from wetgis.crs import ft_per_unit
 
-    vectors = [k for k in site._given if not is_raster(k)]
+    vectors = [k for k in KINDS if k in site._given and not is_raster(k)]
     pieces = {k: site._pieces.get(k) or _read_all(site._given[k], site.crs) for k in vectors}
+    # the municipal limit first: other layers may be complete inside it
+    layers: dict[str, SiteLayer] = {}
     limit = None
-    if "municipality" in pieces and any(
-        p.keys.extent == "municipality" for several in pieces.values() for p in several
-        if isinstance(p.keys.extent, str)
-    ):  # fmt: skip
-        town = join("municipality", pieces["municipality"], as_of=site.as_of, municipality=None)
-        limit = polygons_of(town.frame, "the layer 'municipality'", "")
-    layers = {
-        k: join(k, pieces[k], as_of=site.as_of, municipality=limit) for k in KINDS if k in pieces
-    }
+    for kind in sorted(pieces, key=lambda k: (k != "municipality", KINDS.index(k))):
+        layers[kind] = join(
+            kind, pieces[kind], as_of=site.as_of, municipality=limit, where=site._where
+        )
+        if kind == "municipality" and _ask_for_limit(pieces):
+            limit = polygons_of(layers[kind].frame, "the layer 'municipality'", site._where)
+    layers = {k: layers[k] for k in KINDS if k in layers}
     rasters = {k: read_raster(site._given[k]) for k in KINDS if k in site._given and is_raster(k)}
     site = replace(site, layers=layers, rasters=rasters, _pieces=pieces)
     ft = ft_per_unit(site.crs)
@@ -444,3 +447,8 @@ def _assemble(site: Site) -> Site:
     if site.strict:
         checks.refuse_if_strict(layers, ft=ft)
     return replace(site, issues=tuple(issues))
+
+
+def _ask_for_limit(pieces: Mapping[str, tuple[Piece, ...]]) -> bool:
+    """Whether a layer says that it is complete inside the municipality."""
+    return any(p.keys.extent == "municipality" for several in pieces.values() for p in several)

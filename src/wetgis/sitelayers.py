@@ -81,7 +81,7 @@ class Layer:
         return f"Layer({', '.join([shown, *(f'{k}={v!r}' for k, v in self.keys.items())])})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SiteLayer:
     """All sources of one kind in the working CRS.
 
@@ -97,7 +97,7 @@ class SiteLayer:
     keep: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RasterLayer:
     """The files of one raster kind, and the vertical unit where it was stated."""
 
@@ -108,7 +108,7 @@ class RasterLayer:
     issues: tuple[Issue, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Given:
     """One source of a kind as it was written: ``names`` are paths as given, ``frame`` in memory."""
 
@@ -130,7 +130,7 @@ class Given:
         return [pair for name in self.names for pair in _resolve(name, self.base, self)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Piece:
     """One source, read. ``polygons`` is the stated extent where that is a layer of its own."""
 
