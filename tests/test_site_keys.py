@@ -12,9 +12,9 @@ import pytest
 import rasterio
 import shapely
 from rasterio.transform import from_origin
+from tests.conftest import RYE, boxes
 
 import wetgis
-from tests.conftest import RYE, boxes
 from wetgis.errors import CrsError, InputError, SiteError
 from wetgis.site import Site
 
@@ -212,7 +212,10 @@ def test_an_unknown_key_names_the_key_the_nearest_and_its_place(folder: Path) ->
     with pytest.raises(SiteError, match=r"measure.bufferft.*'buffer_ft'"):
         layers(folder, head="packs = []\n[measure]\nbufferft = 1\n")
     with pytest.raises(SiteError, match=r"layers.wetlands\[1\].idd"):
-        make(folder, HEAD + '[[layers.wetlands]]\npath = "a"\n[[layers.wetlands]]\npath = "b"\nidd = "x"')  # fmt: skip
+        make(
+            folder,
+            HEAD + "[[layers.wetlands]]\npath = 'a'\n[[layers.wetlands]]\npath = 'b'\nidd = 'x'",
+        )
 
 
 def test_files_that_are_not_there_or_not_toml(folder: Path) -> None:
@@ -412,7 +415,7 @@ def test_several_sources_keep_their_own_keys(folder: Path) -> None:
     boxes((0, 0, 10, 10), K=["f"]).drop(columns="id").to_file(folder / "field.gpkg")
     text = HEAD + '[layers.parcels]\npath = "lots.gpkg"\n'
     text += '[[layers.wetlands]]\npath = "field.gpkg"\nid = "K"\nbasis = "field_survey"\n'
-    text += 'accuracy_ft = 0.1\nsource_date = 2026-05-01\n'
+    text += "accuracy_ft = 0.1\nsource_date = 2026-05-01\n"
     text += '[[layers.wetlands]]\npath = "wet.gpkg"\nid = "WID"\nbasis = "nwi"\naccuracy_ft = 40\n'
     frame = wet(make(folder, text))
     assert list(frame["id"]) == ["f", "W1"]
