@@ -116,7 +116,7 @@ class _OnTerminal:
 
     def __call__(self, done: int, total: int, what: str) -> None:
         if what not in self._tasks:
-            self._tasks[what] = self._bar.add_task(what, total=total)
+            self._tasks[what] = self._bar.add_task(what, total=total, memory="")
         memory = memory_mb()
         said = "" if memory is None else f"{memory:,.0f} MB"
         self._bar.update(self._tasks[what], completed=done, total=total, memory=said)
