@@ -16,9 +16,9 @@ from shapely import LineString, Point
 
 import wetgis
 from wetgis.delineation import Delineation, delineate
+from wetgis.delineation.area import SIGMAS_95, area_spread, area_variance, shoelace
+from wetgis.delineation.lines import CHECKS
 from wetgis.errors import CrsError, GeometryError, InputError, OutputError, UsageError
-from wetgis.flagarea import SIGMAS_95, area_spread, area_variance, shoelace
-from wetgis.flaglines import CHECKS
 
 CRS = "EPSG:2260"
 OX, OY = 717_000.0, 783_000.0

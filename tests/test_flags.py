@@ -10,9 +10,9 @@ import pytest
 from shapely import LineString, MultiPoint, Point
 
 from wetgis.errors import CrsError, InputError
-from wetgis.flagcsv import to_number
-from wetgis.flagnames import FlagName, parse_flag
 from wetgis.flags import flag_table, read_flags
+from wetgis.flags.csvfile import to_number
+from wetgis.flags.names import FlagName, parse_flag
 
 CRS = "EPSG:2260"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wetgis.errors import InputError
-from wetgis.flagnames import DASHES, FlagName, parse_flag
+from wetgis.flags.names import DASHES, FlagName, parse_flag
 
 if TYPE_CHECKING:
     import geopandas as gpd
@@ -249,7 +249,7 @@ def read_flags(
     if not path.exists():
         raise InputError("the file does not exist.", where=str(path), mend="check the path")
     if path.suffix.lower() in {".csv", ".txt", ".tsv", ".asc"}:
-        from wetgis.flagcsv import read_csv
+        from wetgis.flags.csvfile import read_csv
 
         frame = read_csv(path, source_crs=source_crs, columns=columns)
     else:

@@ -90,7 +90,7 @@ class Checks:
     ) -> None:
         """Add one; the code must be of the closed list."""
         if code not in CHECKS:
-            raise ValueError(f"code {code!r} is not in wetgis.flaglines.CHECKS")
+            raise ValueError(f"code {code!r} is not in wetgis.delineation.lines.CHECKS")
         self.rows.append((series, number, severity, code, message, float(distance_ft)))
 
     def frame(self) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wetgis.errors import CrsError, InputError
-from wetgis.flagnames import parse_flag
+from wetgis.flags.names import parse_flag
 from wetgis.units import METRES_PER_UNIT, metres_per_unit
 
 if TYPE_CHECKING:

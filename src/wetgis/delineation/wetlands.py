@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from wetgis.delineation.area import SIGMAS_95, area_spread
+from wetgis.delineation.lines import Checks
+from wetgis.delineation.shape import Line, canonical_ring, check_crossings
 from wetgis.errors import UsageError
-from wetgis.flagarea import SIGMAS_95, area_spread
-from wetgis.flaglines import Checks
-from wetgis.flagshape import Line, canonical_ring, check_crossings
 
 if TYPE_CHECKING:
     import geopandas as gpd

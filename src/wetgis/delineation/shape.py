@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from wetgis.delineation.lines import LONG_LEG, SAME_PLACE_FT, SPIKE_DEG, Checks
 from wetgis.errors import GeometryError, UsageError
-from wetgis.flaglines import LONG_LEG, SAME_PLACE_FT, SPIKE_DEG, Checks
 
 if TYPE_CHECKING:
     from shapely import LineString
@@ -103,7 +103,7 @@ def turns_deg(corners: Floats, *, closed: bool) -> Floats:
     after = np.roll(corners, -1, axis=0) - corners
     cross = before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0]
     dot = np.sum(before * after, axis=1)
-    turn = np.degrees(np.abs(np.arctan2(cross, dot)))
+    turn: Floats = np.degrees(np.abs(np.arctan2(cross, dot)))
     turn[(before == 0).all(axis=1) | (after == 0).all(axis=1)] = np.nan
     if not closed and len(turn):
         turn[[0, -1]] = np.nan
@@ -380,7 +380,7 @@ def _paths(
     import geopandas as gpd
     import shapely
 
-    from wetgis.flagarea import SIGMAS_95
+    from wetgis.delineation.area import SIGMAS_95
 
     if closing_line is None:
         return [], None

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from wetgis.delineation.area import DRAWS, SIGMAS_95
+from wetgis.delineation.lines import Checks, Part, in_line, label, xy
+from wetgis.delineation.shape import Closer, Line, check_legs, turns_deg
+from wetgis.delineation.wetlands import check_accuracy, check_series, wetlands_of
 from wetgis.errors import InputError, OutputError, UsageError
-from wetgis.flagarea import DRAWS, SIGMAS_95
-from wetgis.flaglines import Checks, Part, in_line, label, xy
-from wetgis.flagshape import Closer, Line, check_legs, turns_deg
-from wetgis.flagwetlands import check_accuracy, check_series, wetlands_of
 
 if TYPE_CHECKING:
     import geopandas as gpd
@@ -44,8 +44,8 @@ class Delineation:
         ``area_drawn_sd_sqft`` (Monte Carlo), ``perimeter_ft``, ``accuracy_ft`` (the worst flag's).
         A series that crosses itself has no geometry and NaN.
     checks : DataFrame
-        ``series``, ``number``, ``severity``, ``code`` (`wetgis.flaglines.CHECKS`), ``message``,
-        ``distance_ft``.
+        ``series``, ``number``, ``severity``, ``code`` (of `wetgis.delineation.lines.CHECKS`),
+        ``message``, ``distance_ft``.
     points : GeoDataFrame
         Every flag of the input that has a position: ``series``, ``number``, ``name``, ``kind``,
         ``mark``, ``part`` and ``position`` in it (0 where it is not used), ``next_ft`` and
@@ -130,7 +130,7 @@ def delineate(
     Flags follow each other by number and letter (``A-9, A-10, A-10A, A-11``), whatever the
     file's order; each difference from it is a check. Measures are on the grid of the CRS. Where
     that must not be measured in the flags are reprojected first, and a check says to what.
-    For the area's interval see `wetgis.flagarea`.
+    For the area's interval see `wetgis.delineation.area`.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def _boundaries(lines: list[Line], crs: Any, ft: float) -> gpd.GeoDataFrame:
 
 def _points(table: gpd.GeoDataFrame, parts: list[Part], ft: float) -> gpd.GeoDataFrame:
     """Every flag with a position: where it stands in its line, and what follows it."""
-    from wetgis.bearings import azimuth_deg
+    from wetgis.delineation.bearings import azimuth_deg
 
     out = table[["series", "number", "name", "kind", "mark", "accuracy_ft", "row"]].copy()
     part, position = np.zeros(len(table), dtype=int), np.zeros(len(table), dtype=int)
