@@ -1,0 +1,1 @@
+"""How the two invented towns are made: fields, streams, streets and lots, layers, files."""
