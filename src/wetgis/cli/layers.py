@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wetgis.cli.shell import DONE, SOME_UNUSED, say, verb, warn
+from wetgis.cli.shell import DONE, SOME_UNUSED, print_json, say, verb, warn
+from wetgis.errors import UsageError
 
 if TYPE_CHECKING:
     import geopandas as gpd
@@ -26,6 +27,7 @@ SourceCrs = Annotated[
 TargetCrs = Annotated[
     str | None, typer.Option("--crs", help="What to bring it into, as EPSG:2260.")
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 #: Issues that are printed one by one; the rest is counted.
 LINES = 10
 
@@ -61,6 +63,43 @@ def read(
     frame = wetgis.read_layer(path, kind, crs=crs, **keys)
     say(f"{path}: {len(frame):,} features in {frame.crs.to_string()}")
     return frame
+
+
+@app.command()
+@verb
+def check(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...|SITE.toml")],
+    fix: Annotated[
+        Path | None, typer.Option("--fix", metavar="OUT", help="Write a repaired copy.")
+    ] = None,
+    layer: LayerName = None,
+    ids: IdColumn = None,
+    source_crs: SourceCrs = None,
+    crs: TargetCrs = None,
+    as_json: AsJson = False,
+) -> int:
+    """Say what files or a site hold, whether it can be measured, and what is wrong with it."""
+    from wetgis.check import check_files, check_site, write_repaired
+
+    keys = layer_keys(layer, ids, source_crs)
+    sites = [path for path in files if path.suffix.lower() == ".toml"]
+    if not sites:
+        report = check_files(files, **keys)
+    elif len(files) == 1 and not keys and fix is None:
+        report = check_site(files[0], **({"crs": crs} if crs else {}))
+    else:
+        raise UsageError(
+            "a site is checked by itself, with the options that stand in it.",
+            needed="one site.toml, or layers' files",
+        )
+    if as_json:
+        print_json(report.as_json())
+    else:
+        print(report.text())
+    if fix is not None:
+        written = write_repaired(files, fix, **keys, **({"crs": crs} if crs else {}))
+        say(f"Repaired copy: {fix} ({', '.join(written)})")
+    return report.exit_code
 
 
 @app.command()

@@ -1,0 +1,119 @@
+"""Verbs that make maps: delineate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wetgis.cli.layers import AsJson, LayerName, SourceCrs, TargetCrs
+from wetgis.cli.shell import DONE, SOME_UNUSED, print_json, say, verb, warn
+from wetgis.errors import UsageError
+
+if TYPE_CHECKING:
+    from wetgis.delineation import Delineation
+
+app = typer.Typer()
+
+
+@app.command()
+@verb
+def delineate(
+    flags: Annotated[Path, typer.Argument(metavar="FLAGS", help="CSV, GPX or a point layer.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A GeoPackage.")],
+    series: Annotated[str, typer.Option("--series", help="The column of series.")] = "series",
+    number: Annotated[str, typer.Option("--number", help="The column of numbers.")] = "number",
+    close: Annotated[
+        list[str] | None,
+        typer.Option("--close", metavar="SERIES", help="Close this one; 'all' closes every one."),
+    ] = None,
+    along: Annotated[
+        str | None,
+        typer.Option("--along", metavar="FILE|SERIES", help="Close along this line, not straight."),
+    ] = None,
+    island: Annotated[
+        list[str] | None, typer.Option("--island", metavar="SERIES", help="Upland inside.")
+    ] = None,
+    accuracy: Annotated[
+        str | None,
+        typer.Option("--accuracy", metavar="3ft", help="At 95 %, of flags that state none."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the Monte Carlo.")] = 0,
+    columns: Annotated[
+        str | None, typer.Option("--columns", help="Of a CSV without a header, as pnezd.")
+    ] = None,
+    layer: LayerName = None,
+    source_crs: SourceCrs = None,
+    crs: TargetCrs = None,
+    as_json: AsJson = False,
+) -> int:
+    """Turn field flags into boundaries and wetlands, with checks and an interval of the area."""
+    import wetgis
+    from wetgis.flags import read_flags
+    from wetgis.units import length_in_ft
+
+    feet = None if accuracy is None else length_in_ft(accuracy)
+    points = read_flags(flags, source_crs=source_crs, crs=crs, layer=layer, columns=columns)
+    found = wetgis.delineate(
+        points,
+        series=series,
+        number=number,
+        close=_closed(close),
+        closing_line=_line(along, points),
+        accuracy_ft=feet,
+        seed=seed,
+        islands=island or (),
+    )
+    found.write(out)
+    unused = int((found.checks["severity"] == "error").sum())
+    code = SOME_UNUSED if unused else DONE
+    if as_json:
+        print_json(_document(found, out, code))
+    else:
+        print(_text(found))
+    for row in found.checks.to_dict("records"):
+        who = f"{row['series']}-{row['number']}".strip("-")
+        (say if row["severity"] == "note" else warn)(f"{row['code']} {who}: {row['message']}")
+    say(f"Written to {out}")
+    return code
+
+
+def _closed(names: list[str] | None) -> bool | list[str]:
+    if names and "all" in [name.lower() for name in names]:
+        return True
+    return names or False
+
+
+def _line(along: str | None, points: Any) -> Any:
+    """A layer of lines or outlines where this is a file, else the name of a series."""
+    if along is None or not Path(along).suffix:
+        return along
+    import wetgis
+
+    if points.crs is None:
+        raise UsageError("the flags have no coordinate system.", mend="state it with --source-crs")
+    return wetgis.read_layer(along, like=points)
+
+
+def _document(found: Delineation, out: Path, code: int) -> dict[str, Any]:
+    tables = {
+        name: getattr(found, name).drop(columns="geometry", errors="ignore").to_dict("records")
+        for name in ("boundaries", "wetlands", "checks")
+    }
+    return {"out": str(out), **tables, "provenance": found.provenance, "exit_code": code}
+
+
+def _text(found: Delineation) -> str:
+    lines = []
+    for row in found.boundaries.to_dict("records"):
+        state = "closed" if row["closed"] else "open"
+        lines.append(
+            f"series {row['series']}: {row['n_flags']} flags, {row['length_ft']:,.1f} ft, {state}"
+        )
+    for row in found.wetlands.to_dict("records"):
+        text = f"wetland {row['id']}: {row['area_sqft']:,.0f} sq ft"
+        if row["area_low_sqft"] == row["area_low_sqft"]:
+            text += f" ({row['area_low_sqft']:,.0f} to {row['area_high_sqft']:,.0f}, 95 %)"
+        lines.append(text)
+    return "\n".join(lines)
