@@ -1,0 +1,105 @@
+"""Measures meet the law: one row a subject and rule, with outcome, doubt and citation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from wetgis import nearness
+from wetgis.evidence import Evidence
+from wetgis.packs import Pack
+from wetgis.packs.model import Rule
+from wetgis.schema import CHECKLIST_COLUMNS, FINDING_COLUMNS, SUBJECT_KINDS
+from wetgis.trials import KEYS, Case
+
+__all__ = ["KIND_FUNCTIONS", "checklist", "find"]
+
+NUMBERS = ("value", "threshold", "margin", "value_low", "value_high")
+KindFunction = Callable[[Case, Rule, str], list[pd.DataFrame]]
+
+#: The closed list of kinds, each with the function that tries it.
+KIND_FUNCTIONS: dict[str, KindFunction] = {
+    "within_reach": nearness.within_reach,
+    "features_near": nearness.features_near,
+    "features_near_by_size": nearness.features_near_by_size,
+    "whole_size": nearness.whole_size,
+    "tidal_class": nearness.tidal_class,
+    "boundary_basis": nearness.boundary_basis,
+    "counted_regulator": nearness.counted_regulator,
+    "watercourse_kept": nearness.watercourse_kept,
+    "stockpile_distance": nearness.stockpile_distance,
+}
+
+
+def find(evidence: Evidence, packs: Sequence[Pack]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Try every rule of every pack on the evidence.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Tables that the geometry half made.
+    packs : sequence of Pack
+        The law in force; each is taken on ``evidence.as_of``. None gives empty tables.
+
+    Returns
+    -------
+    findings, checklist : DataFrame
+        ``schema.FINDING_COLUMNS`` in the order of subjects, packs, rules and features; and
+        ``schema.CHECKLIST_COLUMNS``, what cannot be computed, once a run.
+    """
+    dated = [pack.at(evidence.as_of) for pack in packs]
+    pieces: list[pd.DataFrame] = []
+    for number, pack in enumerate(dated):
+        case = Case(evidence, pack, dated)
+        for rank, rule in enumerate(pack.rules):
+            for found in _try(case, rule):
+                pieces.append(found.assign(_pack=number, _rule=rank))
+    return _in_order(evidence, pieces), checklist(dated)
+
+
+def _try(case: Case, rule: Rule) -> list[pd.DataFrame]:
+    function = KIND_FUNCTIONS.get(rule.kind)
+    if function is None:
+        return []
+    out: list[pd.DataFrame] = []
+    for subject_kind in rule.subjects:
+        if not case.subjects(subject_kind).empty:
+            out.extend(piece for piece in function(case, rule, subject_kind) if not piece.empty)
+    return out
+
+
+def _in_order(evidence: Evidence, pieces: list[pd.DataFrame]) -> pd.DataFrame:
+    if not pieces:
+        return _typed(pd.DataFrame(columns=list(FINDING_COLUMNS)))
+    table = pd.concat(pieces, ignore_index=True)
+    table["_kind"] = table["subject_kind"].map({k: i for i, k in enumerate(SUBJECT_KINDS)})
+    place = evidence.subjects[KEYS].drop_duplicates().reset_index(drop=True)
+    place["_place"] = np.arange(len(place))
+    table = table.merge(place, on=KEYS, how="left")
+    order = ["_kind", "_place", "_pack", "_rule", "feature_kind", "feature_id"]
+    table = table.sort_values(order, kind="stable").reset_index(drop=True)
+    return _typed(table[list(FINDING_COLUMNS)])
+
+
+def _typed(table: pd.DataFrame) -> pd.DataFrame:
+    types = {column: "str" for column in FINDING_COLUMNS}
+    types |= {column: "float64" for column in NUMBERS}
+    types["record"] = "int64"
+    return table.astype(types)
+
+
+def checklist(packs: Sequence[Pack]) -> pd.DataFrame:
+    """What no rule computes: ``pack``, ``rule``, ``says``, ``cite``."""
+    found = [
+        (pack.id, entry.rule, entry.says, _cite(entry.cite, entry.cite_status))
+        for pack in packs
+        for entry in pack.model.checklist
+    ]
+    return pd.DataFrame(found, columns=list(CHECKLIST_COLUMNS)).astype("str")
+
+
+def _cite(cite: str, status: str) -> str:
+    words = {"inferred": " (section number inferred)", "cited_only": " (text not at hand)"}
+    return cite + words.get(status, "")

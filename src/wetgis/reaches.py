@@ -1,0 +1,185 @@
+"""Distances and contacts by subject, as the rules about nearness need them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from wetgis.doubts import Bools, Floats, Trial, Words
+from wetgis.packs import Limit
+from wetgis.schema import SINGULAR
+from wetgis.trials import KEYS, Case, append, words
+
+__all__ = [
+    "Reach",
+    "by_dimension",
+    "counted",
+    "measure_reach",
+    "open_ground",
+    "parcel_contacts",
+    "parcel_view",
+]
+
+#: The measure that tells how far the nearest feature of a layer is.
+DISTANCE_OF = {
+    "wetlands": "wetland_ft",
+    "watercourses": "watercourse_ft",
+    "soils": "hydric_ft",
+    "indicators": "indicator_ft",
+    "floodplain": "floodplain_ft",
+}
+UNKNOWN_REGULATOR = frozenset({"", "UNKNOWN", "NA", "NONE STATED", "NULL"})
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far the nearest feature of some layers is, its interval, and what cannot be told."""
+
+    value: Floats
+    half: Floats  # NaN where no accuracy is stated
+    low: Floats
+    high: Floats
+    factor: Floats
+    open: Bools  # another feature might be nearer than what is known
+    needs: Words
+
+    def trial(self, limit: Limit, comparison: str, *, threshold: Floats | None = None) -> Trial:
+        """The distance held against a reach."""
+        return Trial(
+            self.value, comparison, limit.value if threshold is None else threshold, "ft",
+            half=self.half, span=(self.low, self.high), factor=self.factor,
+        )  # fmt: skip
+
+
+def by_dimension(frame: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, str]]:
+    """Areas, for which a touch at the reach is outside, and the rest, for which it is within."""
+    if "geometry_dim" not in frame.columns:
+        area = np.ones(len(frame), dtype=bool)
+    else:
+        area = ~frame["geometry_dim"].isin([0, 1]).to_numpy(dtype=bool)
+    for mask, comparison in ((area, "lt"), (~area, "le")):
+        if mask.any():
+            yield frame[mask].reset_index(drop=True), comparison
+
+
+def measure_reach(case: Case, frame: pd.DataFrame, kinds: Sequence[str]) -> Reach:
+    """The distance to the nearest feature of several layers."""
+    n = len(frame)
+    value = np.full(n, np.inf)
+    low, high, half = value.copy(), value.copy(), np.full(n, np.nan)
+    seen = np.zeros(n, dtype=bool)
+    mine = case.accuracy(frame)
+    for kind in kinds:
+        distance = case.number(frame, DISTANCE_OF[kind]) if case.given(kind) else np.full(n, np.nan)
+        near = case.nearest(frame, [kind])
+        theirs = case.number(near, "accuracy_ft")
+        theirs = np.where(np.isnan(theirs), case.layer(kind).accuracy_ft, theirs)
+        stated = ~(np.isnan(mine) & np.isnan(theirs))
+        spread = np.nan_to_num(mine) + np.nan_to_num(theirs)
+        known = ~np.isnan(distance)
+        nearer = known & (distance < value)
+        half = np.where(nearer, np.where(stated, spread, np.nan), half)
+        value = np.where(nearer, distance, value)
+        low = np.where(known, np.minimum(low, np.maximum(distance - spread, 0.0)), low)
+        high = np.where(known, np.minimum(high, distance + spread), high)
+        seen |= known
+    open_, needs = open_ground(case, frame, kinds)
+    factor = case.number(frame, "combined_factor")
+    value, low, high = (np.where(seen, column, np.nan) for column in (value, low, high))
+    return Reach(value, half, low, high, factor, open_, needs)
+
+
+def open_ground(case: Case, frame: pd.DataFrame, kinds: Sequence[str]) -> tuple[Bools, Words]:
+    """Where a layer is missing or ends within reach, and the words for it."""
+    n = len(frame)
+    undecided, needs = np.zeros(n, dtype=bool), words(n)
+    unusable = case.number(frame, "geometry_dim") == -1
+    if unusable.any():
+        layers = frame["subject_kind"].map(lambda k: f"layer: {'parcels' if k == 'parcel' else 'footprints'}")
+        needs, undecided = append(needs, unusable, layers.to_numpy(dtype=object)), unusable
+    for kind in kinds:
+        if not case.given(kind):
+            gap, text = np.ones(n, dtype=bool), f"layer: {kind}"
+        else:
+            gap, text = case.unmapped(frame, kind), f"extent: {kind}"
+            if kind in DISTANCE_OF and DISTANCE_OF[kind] in frame.columns:
+                gap = gap | np.isnan(case.number(frame, DISTANCE_OF[kind]))
+        gap = gap & ~unusable
+        needs, undecided = append(needs, gap, text), undecided | gap
+    return undecided, needs
+
+
+def parcel_view(case: Case, subject_kind: str) -> pd.DataFrame:
+    """Parcels; or projects, each with the measures of its parcels taken as one.
+
+    A project whose parcels are not among the subjects has ``parcels_missing``.
+    """
+    if subject_kind != "project":
+        return case.subjects(subject_kind).assign(parcels_missing=False)
+    projects, parcels = case.subjects("project"), case.subjects("parcel")
+    links = _links(case)
+    joined = links.merge(parcels.assign(parcel_id=parcels["subject_id"].astype(object)), on="parcel_id", how="left")
+    view = projects[[c for c in (*KEYS, "geometry_dim") if c in projects.columns]].copy()
+    group = joined.groupby("project_id", sort=False)
+    columns: dict[str, pd.Series] = {}
+    for column in parcels.columns:
+        if column.endswith("_sqft") or column.startswith("boundary_"):
+            columns[column] = group[column].sum(min_count=1)
+        elif column.endswith("_ft") and column != "accuracy_ft":
+            columns[column] = group[column].min()
+        elif column == "accuracy_ft":
+            columns[column] = group[column].max()
+        elif column.startswith("unmapped_reach"):
+            columns[column] = joined[column].map(bool, na_action="ignore").eq(True).groupby(joined["project_id"]).any()
+        elif column == "combined_factor":
+            columns[column] = group[column].first()
+    known = joined.groupby("project_id")["subject_kind"].agg(lambda s: bool(s.notna().all()))
+    ids = view["subject_id"].astype(object)
+    for name, column in columns.items():
+        view[name] = ids.map(column)
+    view["parcels_missing"] = ~ids.map(known).eq(True)
+    return view
+
+
+def _links(case: Case) -> pd.DataFrame:
+    """Which parcels a project lies on, each pair once."""
+    members = case.evidence.members
+    links = members[members["parcel_id"].astype(object) != ""][["project_id", "parcel_id"]]
+    return links.astype(object).drop_duplicates().reset_index(drop=True)
+
+
+def parcel_contacts(case: Case, subject_kind: str, kinds: Sequence[str]) -> pd.DataFrame:
+    """Contacts of parcels; or of projects, by the nearest of their parcels."""
+    if subject_kind != "project":
+        return case.contacts(subject_kind, kinds)
+    near = case.contacts("parcel", kinds)
+    joined = _links(case).merge(
+        near.assign(parcel_id=near["subject_id"].astype(object)), on="parcel_id", how="inner"
+    )
+    joined["subject_kind"], joined["record"] = "project", 1
+    joined["subject_id"] = joined["project_id"]
+    feature = ["subject_id", "feature_kind", "feature_id"]
+    area = joined.groupby(feature, sort=False)["area_sqft"].sum()
+    joined = joined.sort_values([*feature, "distance_ft"], kind="stable").drop_duplicates(feature)
+    joined["area_sqft"] = area.reindex(pd.MultiIndex.from_frame(joined[feature])).to_numpy()
+    return joined.drop(columns=["parcel_id", "project_id"]).reset_index(drop=True)
+
+
+def counted(regulator: Words, wanted: Sequence[str]) -> tuple[Bools, Bools]:
+    """Which features are regulated by one of these, and of which that is not known."""
+    yes, unknown = np.zeros(len(regulator), dtype=bool), np.zeros(len(regulator), dtype=bool)
+    for i, text in enumerate(regulator):
+        plain = str(text).strip().upper()
+        unknown[i] = plain in UNKNOWN_REGULATOR
+        tokens = re.findall(r"[A-Z]+", plain)
+        yes[i] = any(token.endswith(name.upper()) for token in tokens for name in wanted)
+    return yes, unknown
+
+
+def singular(kinds: Sequence[str]) -> list[str]:
+    """Names of one feature of each kind."""
+    return [SINGULAR[kind] for kind in kinds]
