@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import shapely
 
 from wetgis.cells import CELL_FT, CellGrid, CellLayer, Pieces, cut, dissolve
 from wetgis.encounters import encounters, slivers
 from wetgis.overlay import nearest_to, settle
 from wetgis.partition import Ground, divide, minus
+from wetgis.scene import hydric, special_flood
 from wetgis.schema import SLIVER_FT
 from wetgis.segments import Edges, edges
 from wetgis.shapes import areal
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
 
-__all__ = ["Measured", "distances", "hydric", "measure", "special_flood"]
+__all__ = ["Measured", "distances", "measure"]
 
 
 @dataclass(frozen=True)
@@ -126,17 +126,6 @@ def _rest(values: Floats) -> Floats:
     return np.where(np.abs(values) < 1e-6, 0.0, np.maximum(values, 0.0))
 
 
-def hydric(features: FeatureSet, threshold_pct: float) -> tuple[Bools, Floats, Bools]:
-    """Which soil units are hydric, their low percentage (NaN where not rated), which are rated."""
-    column = features.table.get("hydric_pct_low")
-    low = (
-        np.full(len(features.table), np.nan) if column is None
-        else pd.to_numeric(column, errors="coerce").to_numpy(float)
-    )  # fmt: skip
-    with np.errstate(invalid="ignore"):
-        return low >= threshold_pct, low, np.isfinite(low)
-
-
 def _soils(frame: _Frame) -> dict[str, Floats]:
     names = ("hydric_sqft", "hydric_weighted_sqft", "soil_unknown_sqft")
     if not frame.scene.given("soils"):
@@ -179,20 +168,6 @@ def _flat(geometries: NDArray[np.object_], priority: Floats, frame: _Frame) -> P
         parts[now] = shapely.difference(parts[now], before)
     parts, of = areal(parts)
     return Pieces(parts, cells[of], owners[of])
-
-
-def special_flood(features: FeatureSet) -> tuple[Bools, Bools, Bools]:
-    """Which flood features are special flood hazard area, floodway, and known to be neither."""
-    table = features.table
-    sfha = (
-        table["sfha"].astype(str).str.upper()
-        if "sfha" in table.columns
-        else pd.Series("T", index=table.index)
-    )
-    subtype = table["subtype"] if "subtype" in table.columns else pd.Series("", index=table.index)
-    special = (sfha == "T").to_numpy()
-    way = subtype.astype(str).str.upper().str.startswith("FLOODWAY").to_numpy()
-    return special, way & special, (sfha == "F").to_numpy()
 
 
 def _flood(frame: _Frame) -> dict[str, Floats]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Geometries = NDArray[np.object_]
 
-__all__ = ["FeatureSet", "Scene", "Subjects", "feature_set"]
+__all__ = ["FeatureSet", "Scene", "Subjects", "feature_set", "hydric", "special_flood"]
 
 #: Kinds whose features a subject may be near; the rest are parts of the frame, not features.
 CONTACT_KINDS = (
@@ -174,6 +174,7 @@ class Scene:
     scale: float
     measure: Measure
     features: dict[str, FeatureSet]
+    near: dict[str, FeatureSet]
     extents: dict[str, BaseGeometry | None]
     limit: BaseGeometry | None
     surfaces: dict[str, Surface]
@@ -191,7 +192,12 @@ class Scene:
 
     def window(self, bounds: Floats) -> Scene:
         """The scene as one tile sees it."""
-        return replace(self, features={k: f.window(bounds) for k, f in self.features.items()})
+        features = {k: f.window(bounds) for k, f in self.features.items()}
+        near = {
+            k: features[k] if f is self.features.get(k) else f.window(bounds)
+            for k, f in self.near.items()
+        }
+        return replace(self, features=features, near=near)
 
     @classmethod
     def from_site(cls, site: Site) -> Scene:
@@ -206,16 +212,55 @@ class Scene:
         }
         features = {k: feature_set(k, v.frame) for k, v in site.layers.items() if k not in skip}
         limit = site.layers.get("municipality")
+        scale = ft_per_unit(site.crs)
         return cls(
             site.crs,
-            ft_per_unit(site.crs),
+            scale,
             site.measure,
             features,
+            _near(features, site.measure.hydric_pct, scale),
             {k: v.extent for k, v in site.layers.items()},
             shapely.union_all(usable(limit.frame.geometry.to_numpy())[0]) if limit else None,
             _surfaces(site),
             draws_clear="floodplain" in features and _draws_clear(features["floodplain"]),
         )
+
+
+def hydric(features: FeatureSet, threshold_pct: float) -> tuple[Bools, Floats, Bools]:
+    """Which soil units are hydric, their low percentage (NaN where not rated), which are rated."""
+    column = features.table.get("hydric_pct_low")
+    low = (
+        np.full(len(features.table), np.nan) if column is None
+        else pd.to_numeric(column, errors="coerce").to_numpy(float)
+    )  # fmt: skip
+    with np.errstate(invalid="ignore"):
+        return low >= threshold_pct, low, np.isfinite(low)
+
+
+def special_flood(features: FeatureSet) -> tuple[Bools, Bools, Bools]:
+    """Which flood features are special flood hazard area, floodway, and known to be neither."""
+    table = features.table
+    sfha = (
+        table["sfha"].astype(str).str.upper()
+        if "sfha" in table.columns
+        else pd.Series("T", index=table.index)
+    )
+    subtype = table["subtype"] if "subtype" in table.columns else pd.Series("", index=table.index)
+    special = (sfha == "T").to_numpy()
+    way = subtype.astype(str).str.upper().str.startswith("FLOODWAY").to_numpy()
+    return special, way & special, (sfha == "F").to_numpy()
+
+
+def _near(
+    features: dict[str, FeatureSet], hydric_pct: float, scale: float
+) -> dict[str, FeatureSet]:
+    """What subjects may be near: of the soils the hydric units, of the flood zones the special ones."""
+    near = {k: features[k] for k in CONTACT_KINDS if k in features}
+    if "soils" in near:
+        near["soils"] = near["soils"].select(hydric(near["soils"], hydric_pct)[0], scale)
+    if "floodplain" in near:
+        near["floodplain"] = near["floodplain"].select(special_flood(near["floodplain"])[0], scale)
+    return near
 
 
 def _draws_clear(features: FeatureSet) -> bool:

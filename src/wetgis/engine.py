@@ -1,0 +1,388 @@
+"""From a site to its measures: subjects, tiles, workers, and the tables put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import geopandas as gpd
+import numpy as np
+import pandas as pd
+import shapely
+
+from wetgis.buffers import Audit
+from wetgis.evidence import MEMBER_COLUMNS
+from wetgis.issuelog import IssueLog
+from wetgis.measures import distances
+from wetgis.projects import assign, members_of, project_subjects
+from wetgis.scene import Scene, Subjects
+from wetgis.schema import EPS_FT, NUMBER_COLUMNS, SUBJECT_COLUMNS
+from wetgis.tiles import TileResult, TileWork, empty_contacts, empty_parts, plan, run_tile, work_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wetgis.site import Site
+
+    Floats = NDArray[np.float64]
+    Bools = NDArray[np.bool_]
+
+__all__ = ["Measures", "Run", "measure_site", "subjects_of"]
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """How to run: which subjects, with what workers, and whom to tell."""
+
+    chosen: Bools | None = None
+    jobs: int | None = None
+    executor: Executor | None = None
+    progress: Progress | None = None
+    full: bool = True
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The measured site: tables in the order of the subjects, and what was met on the way."""
+
+    subjects: Subjects
+    table: pd.DataFrame
+    contacts: gpd.GeoDataFrame
+    parts: gpd.GeoDataFrame
+    members: pd.DataFrame
+    buffer: gpd.GeoSeries
+    audit: Audit
+    scene: Scene
+    issues: IssueLog = field(default_factory=IssueLog)
+
+
+def subjects_of(site: Site, scale: float) -> tuple[Subjects, pd.DataFrame, IssueLog]:
+    """Every subject of a site (parcels, footprints, projects) and the members of the projects."""
+    log = IssueLog()
+    none = Subjects(np.empty(0, object), pd.DataFrame())
+    parcels = Subjects.of(site.layers["parcels"]) if "parcels" in site.layers else none
+    if "footprints" not in site.layers:
+        return parcels, pd.DataFrame(columns=list(MEMBER_COLUMNS)), log
+    footprints = Subjects.of(site.layers["footprints"])
+    members = members_of(footprints, parcels, scale)
+    projects = assign(footprints, members)
+    _log_strays(footprints, members, log)
+    footprints = Subjects(
+        footprints.geometries,
+        footprints.table.assign(project_id=projects, parcel_id=_parcel_of(footprints, members)),
+    )
+    whole, table = project_subjects(footprints, projects, members)
+    return parcels + footprints + whole, table, log
+
+
+def _parcel_of(footprints: Subjects, members: pd.DataFrame) -> NDArray[np.object_]:
+    """The parcel that a footprint names, else the one that holds most of it."""
+    out = np.full(len(footprints), "", dtype=object)
+    order = members.sort_values(
+        ["footprint", "lies_on", "area_sqft", "parcel_id"], ascending=[True, False, False, True]
+    ).drop_duplicates("footprint")
+    out[order["footprint"].to_numpy(int)] = order["parcel_id"].to_numpy(object)
+    named = _named_parcel(footprints)
+    out[named != ""] = named[named != ""]
+    return out
+
+
+def _named_parcel(footprints: Subjects) -> NDArray[np.object_]:
+    given = footprints.table.get("parcel_id")
+    if given is None:
+        return np.full(len(footprints), "", dtype=object)
+    text = given.astype(object).where(given.notna(), "").astype(str).str.strip()
+    return text.to_numpy(dtype=object)
+
+
+def _log_strays(footprints: Subjects, members: pd.DataFrame, log: IssueLog) -> None:
+    """A footprint that reaches a parcel other than the one it names."""
+    named = _named_parcel(footprints)
+    rows = members[members["lies_on"].astype(bool)]
+    wanted = named[rows["footprint"].to_numpy(int)]
+    for row in rows[(wanted != "") & (rows["parcel_id"].to_numpy(object) != wanted)].itertuples():
+        log.add(
+            "warning",
+            "stray_footprint",
+            f"footprint {row.footprint_id} names parcel {named[row.footprint]} and reaches "
+            f"parcel {row.parcel_id} with {row.area_sqft:,.1f} sq ft",
+            layer="footprints",
+            record_id=str(row.footprint_id),
+            effect="each parcel counts the ground that lies on it",
+        )
+
+
+def measure_site(site: Site, reach_ft: float, run: Run) -> Measures:
+    """Measure the subjects of a site.
+
+    Parameters
+    ----------
+    site : Site
+    reach_ft : float
+        How far contacts are looked for.
+    run : Run
+    """
+    scene = Scene.from_site(site)
+    subjects, members, log = subjects_of(site, scene.scale)
+    if run.chosen is not None:
+        subjects = subjects.take(run.chosen)
+    # the order of the rows of a file must not show in any number: work goes in an order of its own
+    blocks = plan(subjects, scene.scale)
+    works = (
+        work_of(
+            scene, subjects, block, reach_ft / scene.scale, full=run.full, threads=_threads(run)
+        )
+        for block in blocks
+    )
+    results = list(_results(works, blocks, subjects, run, log))
+    columns, flags = _joined(results, len(subjects))
+    columns |= distances(scene, subjects, columns)
+    table = _table(site, scene, subjects, columns, flags)
+    audit = Audit()
+    for result in results:
+        audit += result.audit
+    _log_audit(scene, audit, sorted({i for r in results for i in r.rebuilt}), log)
+    return Measures(
+        subjects, table, _stacked([r.contacts for r in results], results, empty_contacts(scene.crs)),
+        _stacked([r.parts for r in results], results, empty_parts(scene.crs)), members,
+        _buffer(results, scene), audit, scene, log,
+    )  # fmt: skip
+
+
+def _threads(run: Run) -> int:
+    return 1 if run.executor is not None or (run.jobs or 1) > 1 else 2
+
+
+def _results(
+    works: Iterator[TileWork],
+    blocks: list[Any],
+    subjects: Subjects,
+    run: Run,
+    log: IssueLog,
+) -> Iterator[TileResult]:
+    """Run every tile; one that fails twice is reported, and the rest is delivered."""
+    total, done = len(subjects), 0
+    for work, result in _attempts(works, run):
+        done += len(work.index)
+        if run.progress is not None:
+            run.progress(done, total, "subjects")
+        if isinstance(result, TileResult):
+            yield result
+        else:
+            _log_failed(work, result, log)
+
+
+def _attempts(works: Iterable[TileWork], run: Run) -> Iterator[tuple[TileWork, Any]]:
+    if run.executor is not None:
+        yield from _submitted(works, run.executor, 8)
+    elif (run.jobs or 1) > 1:
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
+        with ProcessPoolExecutor(run.jobs, mp_context=get_context("spawn")) as pool:
+            yield from _submitted(works, pool, 2 * int(run.jobs or 1))
+    else:
+        for work in works:
+            yield work, _try(work)
+
+
+def _try(work: TileWork) -> TileResult | Exception:
+    for attempt in (1, 2):
+        try:
+            return run_tile(work)
+        except Exception as error:  # a tile must not end a batch; it is reported with its parcels
+            if attempt == 2:
+                return error
+    raise AssertionError
+
+
+def _submitted(
+    works: Iterable[TileWork], executor: Executor, limit: int
+) -> Iterator[tuple[TileWork, Any]]:
+    """Keep a bounded number of tiles under way; a lost worker's tile is tried again."""
+    waiting: dict[Future[Any], tuple[TileWork, int]] = {}
+    queue = iter(works)
+    empty = False
+    while waiting or not empty:
+        while not empty and len(waiting) < limit:
+            work = next(queue, None)
+            if work is None:
+                empty = True
+            else:
+                waiting[executor.submit(run_tile, work)] = (work, 1)
+        ready, _ = wait(waiting, return_when=FIRST_COMPLETED)
+        for future in ready:
+            work, attempt = waiting.pop(future)
+            error = future.exception()
+            if error is None:
+                yield work, future.result()
+            elif attempt == 1:
+                yield from _again(work, executor, waiting, error)
+            else:
+                yield work, error
+
+
+def _again(
+    work: TileWork, executor: Executor, waiting: dict[Any, Any], error: BaseException
+) -> Iterator[tuple[TileWork, Any]]:
+    """Hand a tile out a second time; where the pool itself has died, do it here."""
+    try:
+        waiting[executor.submit(run_tile, work)] = (work, 2)
+    except RuntimeError:
+        yield work, _try(work)
+
+
+def _log_failed(work: TileWork, error: BaseException, log: IssueLog) -> None:
+    ids = work.subjects.table["subject_id"].astype(str)
+    for i in ids:
+        log.add(
+            "error",
+            "tile_failed",
+            f"the tile of this subject failed twice: {type(error).__name__}: {error}",
+            record_id=i,
+            effect="its measures are empty",
+        )
+
+
+def _joined(results: list[TileResult], count: int) -> tuple[dict[str, Floats], dict[str, Bools]]:
+    """Columns of all tiles in the order of the subjects; NaN where a tile failed."""
+    columns: dict[str, Floats] = {name: np.full(count, np.nan) for name in NUMBER_COLUMNS}
+    flags = {n: np.zeros(count, bool) for n in ("sliver", "crossed", "unmapped_reach")}
+    for result in results:
+        for name, values in result.columns.items():
+            columns[name][result.index] = values
+        for name, truth in result.flags.items():
+            flags[name][result.index] = truth
+    return columns, flags
+
+
+def _stacked(
+    frames: list[gpd.GeoDataFrame], results: list[TileResult], empty: gpd.GeoDataFrame
+) -> gpd.GeoDataFrame:
+    """Tables of all tiles, in the order of kind, id and record."""
+    full = [f for f in frames if len(f)]
+    if not full:
+        return empty
+    joined = gpd.GeoDataFrame(pd.concat(full, ignore_index=True), crs=empty.crs)
+    keys = ["subject_kind", "subject_id", "record"]
+    return joined.sort_values(keys, kind="stable").reset_index(drop=True)
+
+
+def _buffer(results: list[TileResult], scene: Scene) -> gpd.GeoSeries:
+    """The buffer as polygons for maps: pieces joined where there are not too many."""
+    pieces = [r.buffer for r in results if len(r.buffer)]
+    geometries = np.concatenate(pieces) if pieces else np.empty(0, object)
+    if 0 < len(geometries) <= 20_000:
+        geometries = shapely.get_parts(shapely.union_all(geometries))
+    return gpd.GeoSeries(geometries, crs=scene.crs)
+
+
+def _log_audit(scene: Scene, audit: Audit, rebuilt: list[str], log: IssueLog) -> None:
+    for name in rebuilt:
+        kind, _, record = name.partition(":")
+        log.add(
+            "note",
+            "buffer_rebuilt",
+            "the buffer of this feature failed its audit and was built from its single segments",
+            layer=kind,
+            record_id=record,
+        )
+    worst = max(audit.inside, audit.outside) * scene.scale
+    if worst > 0.01 + 1e-9:
+        log.add(
+            "error",
+            "buffer_audit",
+            f"an outline of the buffer lies {worst:.4f} ft off the legal line",
+            effect="areas of the buffer are less exact than 0.01 ft of its outline",
+        )
+
+
+def _table(
+    site: Site,
+    scene: Scene,
+    subjects: Subjects,
+    columns: dict[str, Floats],
+    flags: dict[str, Bools],
+) -> pd.DataFrame:
+    """The measures, with flags and every attribute of the subjects beside them."""
+    numbers = pd.DataFrame({n: columns[n] for n in NUMBER_COLUMNS})
+    attributes = subjects.table.reset_index(drop=True)
+    for name in ("parcel_id", "project_id"):
+        attributes[name] = _or_empty(attributes, name)
+    parcel = (attributes["subject_kind"] == "parcel").to_numpy()
+    attributes.loc[parcel, "parcel_id"] = attributes.loc[parcel, "subject_id"]
+    table = attributes.assign(
+        status=_status(scene, subjects, columns, flags),
+        n_met=0,
+        unknown_layers=_unknown_layers(site, scene, subjects, columns, flags),
+    )
+    rest = [c for c in table.columns if c not in SUBJECT_COLUMNS and c not in NUMBER_COLUMNS]
+    parts = [table[list(SUBJECT_COLUMNS)], numbers, table[rest], pd.DataFrame(flags)]
+    return pd.concat(parts, axis=1)
+
+
+def _or_empty(table: pd.DataFrame, name: str) -> pd.Series:
+    if name not in table.columns:
+        return pd.Series("", index=table.index, dtype=object)
+    column = table[name].astype(object)
+    return column.where(column.notna(), "").astype(str)
+
+
+def _status(
+    scene: Scene, subjects: Subjects, columns: dict[str, Floats], flags: dict[str, Bools]
+) -> NDArray[np.object_]:
+    """The first of the statuses that holds."""
+    reach = scene.measure.buffer_ft if np.isfinite(scene.measure.buffer_ft) else 0.0
+    with np.errstate(invalid="ignore"):
+        overlap = np.nan_to_num(columns["wetland_sqft"]) + np.nan_to_num(
+            columns["watercourse_sqft"]
+        )
+        length = np.nan_to_num(columns["watercourse_length_ft"]) > 0
+        line = shapely.get_dimensions(subjects.geometries) == 1
+        on = ((overlap > 0) & ~flags["sliver"]) | flags["crossed"] | (length & ~line)
+        near = np.fmin(columns["wetland_ft"], columns["watercourse_ft"])
+        indicator = np.fmin(columns["hydric_ft"], columns["indicator_ft"])
+        missing = shapely.is_missing(subjects.geometries)
+        absent = not (scene.given("wetlands") and scene.given("watercourses"))
+        rules = [
+            (missing, "unknown"),
+            (on, "on_feature"),
+            (near < reach - EPS_FT, "in_buffer"),
+            (near <= reach + EPS_FT, "touching"),
+            (indicator <= reach + EPS_FT, "indicator"),
+            (flags["unmapped_reach"] | absent | np.isnan(near), "unknown"),
+        ]
+    return np.select([r[0] for r in rules], [r[1] for r in rules], "none_found").astype(object)
+
+
+def _unknown_layers(
+    site: Site,
+    scene: Scene,
+    subjects: Subjects,
+    columns: dict[str, Floats],
+    flags: dict[str, Bools],
+) -> NDArray[np.object_]:
+    """Which layers tell nothing, or not all, about each subject; joined by ``;``."""
+    count = len(subjects)
+    terrain = "slope" in scene.surfaces or "dem" in scene.surfaces
+    unknown = {
+        "wetlands": _where(not scene.given("wetlands"), count) | (flags["unmapped_reach"] & True),
+        "watercourses": _where(not scene.given("watercourses"), count) | flags["unmapped_reach"],
+        "soils": _where(not scene.given("soils"), count) | (columns["soil_unknown_sqft"] > 0),
+        "floodplain": _where(not scene.given("floodplain"), count)
+        | (columns["flood_unknown_sqft"] > 0),
+        "dem": _where(not terrain, count) | (columns["slope_unknown_sqft"] > 0),
+    }
+    words = np.array(
+        [np.where(flag, name, "") for name, flag in unknown.items()], dtype=object
+    ).T.reshape(count, len(unknown))
+    out = np.array([";".join(w for w in row if w) for row in words], dtype=object)
+    return out if count else np.empty(0, object)
+
+
+def _where(truth: bool, count: int) -> Bools:
+    return np.full(count, truth)
