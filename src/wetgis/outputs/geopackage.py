@@ -76,9 +76,10 @@ def write_geopackage(screening: Screening, path: str | Path, *, all_findings: bo
     -----
     Layers ``parcels``, ``footprints``, ``projects`` (with the measures), ``parts``, ``contacts``,
     ``buffer``, ``wetlands``, ``watercourses`` and the other layers of the screening; ``findings``
-    and ``issues`` are tables without geometry, and ``about`` says what the file is. A layer of polygons and lines is written as two, the
-    second ``<name>_lines``, since QGIS styles one kind of geometry a layer. Infinite distances are
-    empty. A column that is called as the file's own (``fid``, ``geom``) gets an underscore.
+    and ``issues`` are tables without geometry, and ``about`` says what the file is. A layer of
+    polygons and lines is written as two, the second ``<name>_lines``, since QGIS styles one kind of
+    geometry a layer. Infinite distances are empty. A column that is called as one of the file's own
+    (``fid``, ``geom``) gets an underscore.
 
     Raises
     ------

@@ -1,0 +1,248 @@
+"""A workbook for people who work in Excel: words first, then every table.
+
+Ids stay text with their leading zeros, numbers stay numbers, and no cell is a formula.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from wetgis.outputs.atomic import replacing
+from wetgis.outputs.palette import STATUS_COLOURS
+from wetgis.outputs.tables import (
+    guard,
+    in_order,
+    issues_in_order,
+    plain,
+    shown_findings,
+)
+from wetgis.outputs.text import headlines, issue_line, provisions
+from wetgis.outputs.words import (
+    ANSWER_WORDS,
+    CAVEATS,
+    COLUMN_WORDS,
+    STATUS_MEANINGS,
+    STATUS_WORDS,
+    column_unit,
+)
+from wetgis.schema import SCHEMA_VERSION, STATUSES
+
+if TYPE_CHECKING:
+    from wetgis.screening import Screening
+
+__all__ = ["write_workbook"]
+
+_ROWS_OF_A_SHEET = 1_048_576
+_LONGEST_CELL = 32_767
+_WIDE = {"says": 60, "note": 40, "message": 60, "effect": 40, "cite": 22, "needs": 26, "source": 26}
+#: Plain words that stand beside the closed words of a column.
+_WORDS = {"status": STATUS_WORDS, "answer": ANSWER_WORDS}
+_FORMATS = {
+    "title": {"bold": True, "font_size": 16, "font_color": "#1f3a4d"},
+    "heading": {"bold": True, "font_size": 12, "font_color": "#1f3a4d", "bottom": 1},
+    "text": {"text_wrap": True, "valign": "top"},
+    "bold": {"bold": True, "valign": "top"},
+    "header": {
+        "bold": True, "font_color": "#ffffff", "bg_color": "#1f3a4d", "text_wrap": True,
+        "valign": "top", "border": 1, "border_color": "#ffffff",
+    },
+    "sqft": {"num_format": "#,##0.0"},
+    "ft": {"num_format": "#,##0.00"},
+    "pct": {"num_format": "0.0"},
+    "exact": {"num_format": "#,##0.00######"},
+    "count": {"num_format": "#,##0"},
+    "id": {"num_format": "@"},
+}  # fmt: skip
+
+
+def write_workbook(screening: Screening, path: str | Path, *, all_findings: bool = False) -> None:
+    """Write a screening as an Excel workbook.
+
+    Parameters
+    ----------
+    screening : Screening
+        The result.
+    path : str or Path
+        The file; it is replaced where it exists.
+    all_findings : bool
+        Also write findings that are ``not_met``.
+
+    Notes
+    -----
+    Sheets ``Summary`` (in words), ``Measures``, ``Findings``, ``Contacts``, ``Checklist``,
+    ``Issues``, ``Columns`` (what each column is, with its unit). The first row of a table is frozen
+    and has a filter; its cells have the column's words and unit as a comment. Unknown and infinite
+    numbers are empty cells. A table longer than a sheet ends with a row that says so.
+
+    Raises
+    ------
+    OutputError
+        Where the file cannot be written.
+    """
+    import xlsxwriter
+
+    findings = in_order("findings", screening.findings)
+    tables = {
+        "Measures": in_order("measures", screening.measures),
+        "Findings": shown_findings(findings, all_findings=all_findings),
+        "Contacts": in_order("contacts", screening.contacts),
+        "Checklist": screening.checklist,
+        "Issues": issues_in_order(screening.issues),
+    }
+    options = {
+        "strings_to_formulas": False,
+        "strings_to_urls": False,
+        "strings_to_numbers": False,
+        "constant_memory": True,
+    }
+    with replacing(Path(path)) as temporary:
+        book = xlsxwriter.Workbook(str(temporary), options)
+        try:
+            colours = {name: {"bg_color": colour} for name, colour in STATUS_COLOURS.items()}
+            formats = {name: book.add_format(kind) for name, kind in (_FORMATS | colours).items()}
+            _summary(book.add_worksheet("Summary"), screening, formats)
+            for name, frame in tables.items():
+                _table(book.add_worksheet(name), plain(_with_words(frame)), formats)
+            _columns(book.add_worksheet("Columns"), tables["Measures"], formats)
+            book.set_properties({"title": guard(screening.title), "comments": _about()})
+        finally:
+            book.close()
+
+
+def _about() -> str:
+    return f"wetgis, schema version {SCHEMA_VERSION}. A screening, not a determination."
+
+
+def _summary(sheet: Any, screening: Screening, formats: dict[str, Any]) -> None:
+    """The first sheet: what was found, in words."""
+    sheet.hide_gridlines(2)
+    sheet.set_column(0, 0, 34)
+    sheet.set_column(1, 1, 96)
+    rows: list[tuple[str, Any, str, str]] = [(screening.title or "Screening", "", "title", "text")]
+    rows += [("What was found", "", "heading", "text")]
+    told = [*headlines(screening), issue_line(screening.issues)]
+    rows += [("", sentence, "text", "text") for sentence in told]
+    rows += [("", "", "text", "text"), ("By status", "Subjects", "heading", "heading")]
+    status = screening.measures["status"]
+    for name in STATUSES:
+        count = int((status == name).sum())
+        rows.append((STATUS_WORDS[name], f"{count:,}. {STATUS_MEANINGS[name]}", "bold", "text"))
+    rows += [("", "", "text", "text"), ("By provision", "", "heading", "heading")]
+    for p in provisions(screening):
+        counts = f"{p.met:,} met, {p.undetermined:,} cannot be told, {p.doubtful:,} with a doubt."
+        words = " or ".join(ANSWER_WORDS.get(a, a) for a in p.answers)
+        text = f"{p.title or p.says} {counts}" + (f" {words}." if words else "")
+        rows.append((f"{p.rule}  {p.cite}", text, "bold", "text"))
+    rows += [("", "", "text", "text"), ("How to read this", "", "heading", "heading")]
+    rows += [("", text, "text", "text") for text in CAVEATS]
+    for number, (left, right, how_left, how_right) in enumerate(rows):
+        sheet.write_string(number, 0, _cell(guard(left)), formats[how_left])
+        sheet.write_string(number, 1, _cell(guard(str(right))), formats[how_right])
+
+
+def _cell(text: str) -> str:
+    return text if len(text) <= _LONGEST_CELL else text[: _LONGEST_CELL - 1] + "…"
+
+
+def _table(sheet: Any, frame: pd.DataFrame, formats: dict[str, Any]) -> None:
+    """A table with a frozen first row and a filter."""
+    names = [str(name) for name in frame.columns]
+    rows = min(len(frame), _ROWS_OF_A_SHEET - 2)
+    longer = rows < len(frame)
+    frame = frame.iloc[:rows]
+    for j, name in enumerate(names):
+        how = formats[_format_of(name, frame.iloc[:, j])]
+        sheet.set_column(j, j, _width(name, frame.iloc[:, j]), how)
+    sheet.set_row(0, 32)
+    for j, name in enumerate(names):
+        sheet.write_string(0, j, name, formats["header"])
+        words = _words_of(name)
+        if words:
+            sheet.write_comment(0, j, words, {"x_scale": 1.2, "y_scale": 0.6})
+    _write_rows(sheet, frame)
+    if longer:
+        sheet.write_string(rows + 1, 0, "The table is longer; the CSV and Parquet files have all.")
+    sheet.freeze_panes(1, 0)
+    if names:
+        sheet.autofilter(0, 0, rows, len(names) - 1)
+    if "status" in names and rows:
+        _colour(sheet, names.index("status"), rows, formats)
+
+
+def _write_rows(sheet: Any, frame: pd.DataFrame) -> None:
+    columns: list[tuple[bool, list[Any]]] = []
+    for j in range(frame.shape[1]):
+        column = frame.iloc[:, j]
+        numeric = pd.api.types.is_numeric_dtype(column)
+        if numeric:
+            columns.append((True, column.to_numpy(dtype="float64", na_value=np.nan).tolist()))
+        else:
+            columns.append((False, [str(v) for v in column]))
+    write_number, write_string = sheet.write_number, sheet.write_string
+    for i in range(len(frame)):
+        for j, (numeric, values) in enumerate(columns):
+            value = values[i]
+            if not numeric:
+                if value:
+                    write_string(i + 1, j, _cell(value))
+            elif value == value:
+                write_number(i + 1, j, value)
+
+
+def _format_of(name: str, column: pd.Series) -> str:
+    if not pd.api.types.is_numeric_dtype(column):
+        return "id"
+    if name in ("value", "threshold", "margin", "value_low", "value_high"):
+        return "exact"  # a number that trips a threshold is never shown equal to it
+    ending = name.rpartition("_")[2]
+    return ending if ending in ("sqft", "ft", "pct") else "count"
+
+
+def _width(name: str, column: pd.Series) -> float:
+    if name in _WIDE:
+        return _WIDE[name]
+    if pd.api.types.is_numeric_dtype(column):
+        return 13
+    longest = int(column.iloc[:1000].astype(str).str.len().max()) if len(column) else 0
+    return float(min(max(11, longest + 2), 40))
+
+
+def _words_of(name: str) -> str:
+    unit = column_unit(name)
+    words = COLUMN_WORDS.get(name, "")
+    return f"{words}, {unit}" if words and unit else words
+
+
+def _colour(sheet: Any, column: int, rows: int, formats: dict[str, Any]) -> None:
+    """Status cells in the colours of the map."""
+    for status in STATUS_COLOURS:
+        rule = {"type": "cell", "criteria": "==", "value": f'"{status}"'}
+        sheet.conditional_format(1, column, rows, column, rule | {"format": formats[status]})
+
+
+def _with_words(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with plain words beside its closed words."""
+    made = frame.copy()
+    for name, words in _WORDS.items():
+        if name in made:
+            at = list(made.columns).index(name)
+            made.insert(at + 1, f"{name} in words", made[name].map(words).fillna(""))
+    return made
+
+
+def _columns(sheet: Any, measures: pd.DataFrame, formats: dict[str, Any]) -> None:
+    """What each column of the measures is."""
+    sheet.set_column(0, 0, 28)
+    sheet.set_column(1, 2, 30)
+    for j, name in enumerate(("column", "words", "unit")):
+        sheet.write_string(0, j, name, formats["header"])
+    names = [str(c) for c in measures.columns if c != "geometry"]
+    for i, name in enumerate(names, start=1):
+        sheet.write_string(i, 0, guard(name))
+        sheet.write_string(i, 1, COLUMN_WORDS.get(name, "as in the source"))
+        sheet.write_string(i, 2, column_unit(name) if name in COLUMN_WORDS else "")
+    sheet.freeze_panes(1, 0)

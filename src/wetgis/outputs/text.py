@@ -1,0 +1,255 @@
+"""A screening in words: what was found, what could not be told, what the reader must know.
+
+``headlines`` and ``lines`` are also what the report and the workbook open with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from wetgis.outputs.words import (
+    ANSWER_WORDS,
+    DOUBT_WORDS,
+    SEVERITY_WORDS,
+    STATUS_WORDS,
+    counted,
+    with_unit,
+)
+from wetgis.schema import FINDING_SEVERITIES, STATUSES, SUBJECT_KINDS
+
+if TYPE_CHECKING:
+    from wetgis.screening import Screening
+
+__all__ = [
+    "Provision",
+    "doubts_in_words",
+    "headlines",
+    "issue_line",
+    "lines",
+    "provisions",
+    "summary",
+]
+
+_SUBJECT = ["subject_kind", "subject_id", "record"]
+
+
+@dataclass(frozen=True)
+class Provision:
+    """One rule of one pack over all subjects."""
+
+    pack: str
+    rule: str
+    title: str
+    says: str
+    cite: str
+    cite_status: str
+    severity: str
+    answers: tuple[str, ...]  # of those that are met
+    met: int  # subjects
+    undetermined: int
+    doubtful: int
+    needs: tuple[str, ...]
+
+
+def _met_and(parts: Iterable[str]) -> str:
+    words = list(parts)
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 2 else words)
+
+
+def headlines(screening: Screening) -> list[str]:
+    """The result in a sentence for each kind of subject.
+
+    Returns
+    -------
+    list of str
+        As "97 of 240 parcels reach a mapped wetland, a watercourse or their buffer (56 the wetland
+        or watercourse itself); 26 more have an indicator only."
+    """
+    measures = screening.measures
+    if len(measures) == 0:
+        return ["There were no subjects to screen."]
+    sentences = []
+    for kind in SUBJECT_KINDS:
+        status = measures.loc[measures["subject_kind"] == kind, "status"]
+        if len(status):
+            sentences.append(_sentence(kind, status))
+    return sentences
+
+
+def _sentence(kind: str, status: pd.Series) -> str:
+    n = {s: int((status == s).sum()) for s in STATUSES}
+    near = n["on_feature"] + n["in_buffer"] + n["touching"]
+    of = counted(len(status), kind)
+    if len(status) == 1:
+        return f"The {kind}: {STATUS_WORDS[status.iloc[0]].lower()}."
+    text = f"{near:,} of {of} reach a mapped wetland, a watercourse or their buffer"
+    if near == 0:
+        text = f"None of {of} reaches a mapped wetland, a watercourse or their buffer"
+    elif near == 1:
+        text = text.replace("reach a", "reaches a")
+    if n["on_feature"]:
+        text += f" ({n['on_feature']:,} the wetland or watercourse itself)"
+    rest = []
+    if n["indicator"]:
+        rest.append(f"{n['indicator']:,} more {_have(n['indicator'])} an indicator only")
+    if n["unknown"]:
+        rest.append(f"for {n['unknown']:,} it cannot be told")
+    if n["none_found"]:
+        rest.append(f"for {n['none_found']:,} no indicator was found on the layers used")
+    return text + (f"; {_met_and(rest)}." if rest else ".")
+
+
+def _have(n: int) -> str:
+    return "has" if n == 1 else "have"
+
+
+def provisions(screening: Screening) -> list[Provision]:
+    """What each rule came to over all subjects, the gravest first.
+
+    Rules that no subject meets and that could be told everywhere are left out.
+    """
+    findings = screening.findings
+    titles = _titles(screening)
+    made: list[Provision] = []
+    for (pack, rule), rows in findings.groupby(["pack", "rule"], sort=True):
+        met = rows[rows["outcome"] == "met"]
+        unsure = rows[rows["outcome"] == "undetermined"]
+        if len(met) + len(unsure) == 0:
+            continue
+        first = rows.iloc[0]
+        needs = {need for text in unsure["needs"] for need in _several(text)}
+        made.append(
+            Provision(
+                pack=str(pack),
+                rule=str(rule),
+                title=titles.get((str(pack), str(rule)), ""),
+                says=str(first["says"]),
+                cite=str(first["cite"]),
+                cite_status=str(first["cite_status"]),
+                severity=str(first["severity"]),
+                answers=tuple(sorted(set(met["answer"]))),
+                met=_subjects(met),
+                undetermined=_subjects(unsure),
+                doubtful=_subjects(rows[rows["doubt"].fillna("") != ""]),
+                needs=tuple(sorted(needs)),
+            )
+        )
+    rank = {severity: i for i, severity in enumerate(FINDING_SEVERITIES)}
+    return sorted(
+        made, key=lambda p: (p.met == 0, rank.get(p.severity, 99), -p.met, p.pack, p.rule)
+    )
+
+
+def _titles(screening: Screening) -> dict[tuple[str, str], str]:
+    """The title of each rule, as far as the packs are at hand."""
+    titles: dict[tuple[str, str], str] = {}
+    for pack in screening.packs:
+        for rule in getattr(pack, "rules", ()):
+            titles[(str(pack.id), str(rule.id))] = str(getattr(rule, "title", ""))
+    return titles
+
+
+def _subjects(rows: pd.DataFrame) -> int:
+    return len(rows[_SUBJECT].drop_duplicates())
+
+
+def _several(text: Any) -> list[str]:
+    if not isinstance(text, str):
+        return []
+    return [part.strip() for part in text.split(";") if part.strip()]
+
+
+def doubts_in_words(doubt: str) -> str:
+    """The doubts of a finding in words, "" where there is none.
+
+    Examples
+    --------
+    >>> doubts_in_words("foot;sliver")
+    'it turns with the foot: survey or international; the overlap is no wider than a line'
+    """
+    return "; ".join(DOUBT_WORDS.get(word, word) for word in _several(doubt))
+
+
+def issue_line(issues: pd.DataFrame) -> str:
+    """How many records and layers a reader must know about, in words."""
+    n = {s: int((issues["severity"] == s).sum()) for s in ("error", "warning", "note")}
+    if not any(n.values()):
+        return "Nothing about the input needs to be known."
+    parts = []
+    if n["error"]:
+        what = "record or layer" if n["error"] == 1 else "records or layers"
+        parts.append(f"{n['error']:,} {what} could not be used")
+    for severity in ("warning", "note"):
+        if n[severity]:
+            parts.append(f"{n[severity]:,} {severity}{'' if n[severity] == 1 else 's'}")
+    return f"About the input: {_met_and(parts)}."
+
+
+def lines(screening: Screening, *, limit: int = 12) -> list[str]:
+    """What each rule came to, a line a rule; what is left out is counted in the last line."""
+    made = []
+    several = provisions(screening)
+    for p in several[:limit]:
+        kinds = f"{p.met:,} met" if p.met else ""
+        unsure = f"{p.undetermined:,} cannot be told" if p.undetermined else ""
+        counts = ", ".join(text for text in (kinds, unsure) if text)
+        answer = " or ".join(ANSWER_WORDS.get(a, a) for a in p.answers)
+        answer = answer or SEVERITY_WORDS.get(p.severity, p.severity)
+        text = f"{p.rule}  {answer}: {p.title or p.says} [{p.cite}] {counts}"
+        if p.needs:
+            text += f" (needs {', '.join(p.needs)})"
+        made.append(text)
+    if len(several) > limit:
+        made.append(
+            f"... and {len(several) - limit} more rules; all of them stand in findings.csv."
+        )
+    return made
+
+
+def summary(screening: Screening, *, limit: int = 12) -> str:
+    """A screening in a few lines for a terminal.
+
+    Parameters
+    ----------
+    screening : Screening
+        The result.
+    limit : int
+        How many rules are told.
+
+    Returns
+    -------
+    str
+        Title, headlines, areas, a line a rule, the issues, and the caveat.
+    """
+    text = [screening.title or "Screening", *headlines(screening)]
+    areas = _areas(screening.measures)
+    if areas:
+        text.append(areas)
+    told = lines(screening, limit=limit)
+    if told:
+        text += ["", "Findings", *(f"  {line}" for line in told)]
+    text += ["", issue_line(screening.issues)]
+    text.append("This is a screening. The officials whom the law names determine.")
+    return "\n".join(text)
+
+
+def _areas(measures: pd.DataFrame) -> str:
+    """The sums over parcels (over footprints where there are none) of what is known."""
+    for kind in ("parcel", "footprint", "project"):
+        rows = measures[measures["subject_kind"] == kind]
+        if len(rows) == 0:
+            continue
+        parts = []
+        for column, word in (
+            ("wetland_sqft", "in wetlands"),
+            ("watercourse_sqft", "in watercourses"),
+            ("buffer_sqft", "in the buffer"),
+        ):
+            if rows[column].notna().any():
+                parts.append(f"{with_unit(float(rows[column].sum()), 'sqft')} {word}")
+        return f"Of the {kind}s, {_met_and(parts)}." if parts else ""
+    return ""
