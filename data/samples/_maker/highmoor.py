@@ -173,7 +173,7 @@ def streets(made: Ground) -> list[lt.Street]:
         cells = np.array(path)
         points = np.column_stack([coarse.xs[cells[:, 1]], coarse.ys[cells[:, 0]]])
         points[0], points[-1] = a, b
-        out.append(lt.Street(name, smooth(points, 20, 85), half, dead_end=ends[1] == "d"))
+        out.append(lt.Street(name, smooth(points, 20, 130 if ends[1] == "d" else 85), half, dead_end=ends[1] == "d"))
     return out
 
 

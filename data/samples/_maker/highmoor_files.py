@@ -39,8 +39,7 @@ def build(out: Path) -> dict[str, Any]:
     soils(out, made, rng)
     flood(out, made, rng)
     around(out, made, streets, yards, domain)
-    site = subdivision(rows, made, places)
-    site |= layout(site, places, made)
+    site = subdivision(rows, made)
     footprints(out, made, yards, places, site, rng)
     earthworks(out, made, site, rng)
     terrain(out, made, site)
@@ -107,7 +106,8 @@ def wetlands(out: Path, made: town.Ground, rng: np.random.Generator) -> dict:
     rows += [_wetland("H-44", "PSS1E", "USACE", left), _wetland("H-45", "PEM1E", "USACE", right)]
     rows.append(_wetland("H-46", "PSS1E", "USACE", layers.slip(blob(rng, (3700, 4520), 60))))
     files.write(files.frame(rows, town.ORIGIN), out / "wetlands.gpkg", "wetlands")
-    ranked = sorted(made.wetlands, key=lambda p: abs(p.area - 60_000))
+    inner = shapely.box(400, 400, 4800, 4600)
+    ranked = sorted([w for w in made.wetlands if inner.contains(w)], key=lambda p: abs(p.area - 60_000))
     survey = layers.shifted(ranked[0], grid, rng, feet=8)
     near = [{"id": "D-1", "cowardin": "PFO1E", "regulator": "USACE", "basis": "flagged_gps", "geometry": survey.simplify(1.5)},
             {"id": "D-2", "cowardin": "PEM1C", "regulator": "USACE", "basis": "flagged_gps", "geometry": blob(rng, (2900, 2790), 48)}]
@@ -171,8 +171,9 @@ def flags(out: Path, closed: shapely.Polygon, open_side: shapely.Polygon, rng: n
         at = (np.arange(last) + rng.uniform(-0.15, 0.15, last)) * ring.length * share / last
         points = shapely.get_coordinates(shapely.line_interpolate_point(ring, np.abs(at)))
         for k, (x, y) in enumerate(points, 1):
-            rows.append(_flag(series, f"{k}", x, y, rng))
-        rows.append(rows[-1] | {"series": series, "number": "END", "name": f"{series}-END"})
+            # B-9 was pulled out by deer and never set again
+            if (series, k) != ("B", 9):
+                rows.append(_flag(series, f"{k} END" if k == last else f"{k}", x, y, rng))
     files.write_csv(rows, out / "flags.csv")
 
 
@@ -291,33 +292,18 @@ def vegetation(made: town.Ground, around_shape: shapely.Geometry, rng: np.random
     return rows
 
 
-def subdivision(rows: list, made: town.Ground, places: works.Places) -> dict[str, Any]:
-    """The tract that is being subdivided: open land with a brook near it and slopes in it."""
-    slope = _slope(made)
-    best = None
-    for row in rows:
-        shape = row["geometry"]
-        if row["lot"].use != "open" or shape is None or not 550_000 < shape.area < 2_600_000:
-            continue
-        share = (slope[inside(made.grid, shape)] > 30).mean()
-        away = shape.distance(places.wet)
-        score = abs(share - 0.12) + away / 4000
-        if best is None or score < best[0]:
-            best = (score, row)
-    row = best[1]
-    return {"key": f"{row['SWIS']}-{row['PRINT_KEY']}", "tract": row["geometry"], "lot": row["lot"]}
+#: The subdivision's road, from the town road over the brook to a turning circle.
+ROUTE = [(2010, 1500), (1985, 1800), (1930, 2060), (1800, 2290), (1570, 2430), (1320, 2520), (1120, 2700), (1010, 2890)]  # fmt: skip
 
 
-def layout(site: dict[str, Any], places: works.Places, made: town.Ground) -> dict[str, Any]:
-    """Road and house lots of the subdivision, from the street into the tract."""
-    tract = site["tract"]
-    start = np.array(shapely.shortest_line(tract, shapely.Point(site["lot"].front)).coords[0])
-    room = tract.buffer(-170).difference(shapely.union(places.wet.buffer(60), places.water.buffer(60)))
-    heart = max(shapely.get_parts(room), key=shapely.area)
-    goal = np.array(shapely.maximum_inscribed_circle(heart).coords[0])
-    bend = (start + goal) / 2 + 0.16 * np.array([-(goal - start)[1], (goal - start)[0]])
-    course = smooth(np.array([start, bend, goal]), 12, 80)
-    return {"road": course, "heart": heart, "goal": goal}
+def subdivision(rows: list, made: town.Ground) -> dict[str, Any]:
+    """The tract that is being subdivided: open land with a brook and ravines in it."""
+    middle = shapely.Point(ROUTE[4])
+    row = next(r for r in rows if r["geometry"] is not None and r["geometry"].contains(middle))
+    tract = row["geometry"]
+    course = shapely.LineString(smooth(np.array(ROUTE), 12, 70)).intersection(tract.buffer(-4))
+    road = max(shapely.get_parts(course), key=shapely.length)
+    return {"key": f"{row['SWIS']}-{row['PRINT_KEY']}", "tract": tract, "road": shapely.get_coordinates(road)}
 
 
 def footprints(out: Path, made: town.Ground, yards: list, places: works.Places, site: dict, rng: np.random.Generator) -> None:
@@ -325,8 +311,12 @@ def footprints(out: Path, made: town.Ground, yards: list, places: works.Places, 
     lived = [y for y in yards if y.house is not None]
     vacant = [y for y in yards if y.house is None]
     rows: list[dict] = []
-    for name, activity, kind, make, where, more, pool in _wanted():
-        found = works.find(make, where, lived if pool else vacant, places, rng)
+    ponds = shapely.union_all(list(made.ponds.values()))
+    brooks = shapely.union_all([shapely.LineString(s.points).buffer(s.half) for s in made.streams])
+    near = [y for y in yards if y.lot.shape.distance(shapely.union(ponds, brooks)) < 1]
+    pools = {True: lived, False: vacant, None: near}
+    for name, activity, kind, make, where, more, pool in _wanted(ponds, brooks):
+        found = works.find(make, where, pools[pool], places, rng, stay=pool is not None)
         if found is None:
             print(f"highmoor: no place for {name!r} in {where}")
             continue
@@ -349,7 +339,7 @@ def _work(name: str, key: str, label: str, activity: str, kind: str, shape: Any,
     return row | {f: more.get(f) for f in FACTS} | {"geometry": shape}
 
 
-def _wanted() -> list[tuple]:
+def _wanted(ponds: shapely.Geometry, brooks: shapely.Geometry) -> list[tuple]:
     """Name, activity, kind, how drawn, where, facts, on a lot with a house."""
     home = {"existing_structure": True, "single_family": True}
     return [
@@ -361,13 +351,13 @@ def _wanted() -> list[tuple]:
         ("septic system", "septic", "excavation", works.slab(60, 30, 75), "O", home, True),
         ("well", "well", "excavation", works.point(70), "O", home, True),
         ("vegetable garden", "gardening", "landscaping", works.patch(24, 55), "O", home, True),
-        ("hay field", "farm operation", "clearing", works.patch(110, 90), "any", {}, False),
-        ("pond dredging", "dredging", "excavation", works.patch(34, 60, 40), "WC", {"cost_usd": 64000}, True),
+        ("hay field", "farm operation", "clearing", works.patch(62, 95), "any", {}, False),
+        ("pond dredging", "dredging", "excavation", works.at_shore(ponds, 34), "WC", {"cost_usd": 64000}, None),
         ("fill", "fill", "fill", works.patch(36, 80), "W", {}, True),
         ("driveway", "driveway", "grading", works.drive, "B", {"single_family": True}, False),
         ("tree clearing", "tree cutting", "clearing", works.patch(70, 90), "O", {}, False),
         ("deck", "deck", "structure", works.slab(26, 16), "O", home | {"cost_usd": 14000}, True),
-        ("culvert repair", "emergency", "excavation", works.patch(14, 60, 60), "WC", {}, False),
+        ("culvert repair", "emergency", "excavation", works.at_shore(brooks, 13), "WC", {}, None),
         ("drainage basin repair", "stormwater repair", "grading", works.patch(30, 50), "O", {"status": "approved"}, True),
     ]  # fmt: skip
 
@@ -398,18 +388,18 @@ def _phases(site: dict, places: works.Places, rng: np.random.Generator, start: i
     rows = [("subdivision road", "grading", "grading", road.buffer(33, cap_style="round", quad_segs=6), "1")]
     dry = site["tract"].buffer(-8).difference(shapely.union(places.wet.buffer(12), places.water.buffer(14)))
     number = 0
-    for at in np.arange(0.12, 1.01, 0.15):
+    for at in np.arange(0.1, 1.01, 0.125):
         for side in (-1, 1):
             spot = road.interpolate(at, normalized=True)
             ahead = road.interpolate(min(at + 0.02, 1.02), normalized=True)
             way = np.array([ahead.x - spot.x, ahead.y - spot.y])
             way = way / max(np.hypot(*way), 1e-9)
             centre = np.array([spot.x, spot.y]) + side * 128 * np.array([-way[1], way[0]])
-            shape = blob(rng, tuple(centre), rng.uniform(72, 92), stretch=1.25, rough=0.12, points=48).intersection(dry)
+            shape = blob(rng, tuple(centre), rng.uniform(74, 90), stretch=1.25, rough=0.12, points=48).intersection(dry)
             if shape.geom_type == "Polygon" and shape.area > 9000:
                 number += 1
-                rows.append((f"lot {number}", "clearing; grading", "clearing", shape.simplify(0.5), "2" if at < 0.5 else "3"))
-                rows.append((f"house {number}", "house", "structure", placed(lt.HOUSES[number % 4], centre, float(np.arctan2(*way[::-1]))), "2" if at < 0.5 else "3"))
+                rows.append((f"lot {number}", "clearing; grading", "clearing", shape.simplify(0.5), "2" if at < 0.55 else "3"))
+                rows.append((f"house {number}", "house", "structure", placed(lt.HOUSES[number % 4], centre, float(np.arctan2(*way[::-1]))), "2" if at < 0.55 else "3"))
     facts = {"project_id": "HM-SUB", "existing_structure": False, "single_family": True}
     return [
         _work(f"HM-{start + n + 1:03d}", site["key"], label, activity, kind, shape, facts | {"phase": phase})

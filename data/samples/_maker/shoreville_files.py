@@ -268,7 +268,7 @@ def _wanted(creek: shapely.Geometry) -> list[tuple]:
         ("pool", "C1;C2;C6", "excavation", works.patch(16, 44), "B", {"cost_usd": 52000}),
         ("pool", "pool", "excavation", works.patch(15, 40), "O", {"cost_usd": 48000}),
         ("patio", "patio", "structure", works.slab(24, 18, 28), "B", {"cost_usd": 10000}),
-        ("driveway", "driveway", "grading", works.drive, "B", {"cost_usd": 12500}),
+        ("driveway", "driveway", "grading", works.drive, "edge", {"cost_usd": 12500}),
         ("driveway", "driveway", "grading", works.drive, "O", {"cost_usd": 11000}),
         ("regrading", "C6", "grading", works.patch(34, 52), "W", {}),
         ("fill", "fill", "fill", works.patch(19, 60), "W", {}),

@@ -136,6 +136,19 @@ def dock(water: shapely.Geometry, reach: float = 45) -> Maker:
     return make
 
 
+def at_shore(water: shapely.Geometry, radius: float) -> Maker:
+    """Dredging, or mending a culvert: astride the edge of the water nearest to the yard."""
+
+    def make(yard: Yard, rng: np.random.Generator) -> shapely.Geometry:
+        on_lot = water.intersection(yard.lot.shape)
+        if on_lot.is_empty:
+            return shapely.Polygon()
+        spot = on_lot.representative_point()
+        return blob(rng, (spot.x, spot.y), radius, stretch=1.6, rough=0.14, points=40)
+
+    return make
+
+
 def along_shore(water: shapely.Geometry, width: float = 3.0) -> Maker:
     """A wall along the bank of the lot."""
 
