@@ -1,13 +1,10 @@
-"""The keys of a layer, as they stand in a ``site.toml`` or in a call: closed, and checked.
-
-Also the small machinery that other tables of closed keys use. Nothing here opens a file.
-"""
+"""The keys of a layer, as they stand in ``site.toml`` and as keywords of ``read_layer``."""
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -15,25 +12,47 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from wetgis.errors import SiteError
 from wetgis.schema import BASES
 
-__all__ = ["ClosedKeys", "LayerKeys", "checked", "layer_keys", "nearest", "one_of", "unknown_key"]
+__all__ = ["LayerKeys", "check_model", "nearest", "parse_keys"]
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
-class ClosedKeys(BaseModel):
-    """Keys of one table: no other key, no silent change of type, nothing changed afterwards."""
+class LayerKeys(BaseModel):
+    """How one source of a layer is to be read. Closed: any other key is refused.
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True
-    )
-
-
-class LayerKeys(ClosedKeys):
-    """The keys of one source of a vector layer.
-
-    ``path`` is None for a frame that is in memory. ``components`` is a path or a table,
-    ``extent`` a path, ``"municipality"``, ``"features"`` or a frame of polygons.
+    Attributes
+    ----------
+    path : str or list of str, optional
+        A file, a glob, or a list of them taken as one layer.
+    layer : str, optional
+        The layer inside; a glob of names takes several as one.
+    source_crs : str, optional
+        What the file is in, where it does not say or says wrongly.
+    id : str or list of str, optional
+        The column that names a record; several are joined by ``-``.
+    where : str, optional
+        An OGR SQL condition.
+    fields : dict
+        Canonical name = the file's own.
+    components : str, optional
+        For soils: a table of components, joined on ``mukey``.
+    keep : list of str
+        Columns carried to the outputs.
+    duplicates : {"keep", "unite", "error"}
+        What to do where an id occurs more than once.
+    accuracy_ft : float, optional
+        Horizontal accuracy of the source in feet, 95 %.
+    basis : str, optional
+        What the source rests on.
+    source_date : str, optional
+        The date of the source.
+    extent : str or list of str, optional
+        Where the layer is complete: a path to polygons, ``municipality`` or ``features``.
+    z_unit : str, optional
+        For rasters: the unit of the heights.
     """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
     path: str | list[str] | None = None
     layer: str | None = None
@@ -41,139 +60,99 @@ class LayerKeys(ClosedKeys):
     id: str | list[str] | None = None
     where: str | None = None
     fields: dict[str, str] = Field(default_factory=dict)
-    components: Any = None
+    components: str | None = None
     keep: list[str] = Field(default_factory=list)
     duplicates: Literal["keep", "unite", "error"] = "keep"
     accuracy_ft: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     basis: str | None = None
-    source_date: datetime.date | None = None
-    extent: Any = None
-
-    @field_validator("source_crs", mode="before")
-    @classmethod
-    def _crs_text(cls, value: Any) -> Any:
-        """A CRS object or an EPSG number is as good as its text."""
-        if value is None or isinstance(value, str):
-            return value
-        from pyproj import CRS
-        from pyproj.exceptions import CRSError
-
-        try:
-            return str(CRS.from_user_input(value).to_string())
-        except CRSError:
-            raise ValueError("is no coordinate system") from None
-
-    @field_validator("source_date", mode="before")
-    @classmethod
-    def _day(cls, value: Any) -> Any:
-        if isinstance(value, datetime.datetime):
-            return value.date()
-        return datetime.date.fromisoformat(value) if isinstance(value, str) else value
+    source_date: str | None = None
+    extent: str | list[str] | None = None
+    z_unit: str | None = None
 
     @field_validator("basis")
     @classmethod
-    def _basis(cls, text: str | None) -> str | None:
-        return text if text is None else one_of(text, BASES)
+    def _known_basis(cls, value: str | None) -> str | None:
+        if value is not None and value not in BASES:
+            raise ValueError(f"is none of {', '.join(BASES)}{nearest(value, BASES)}")
+        return value
 
-    @field_validator("extent", "components")
+    @field_validator("source_date", mode="before")
     @classmethod
-    def _path_or_table(cls, value: Any) -> Any:
-        if value is None or isinstance(value, str) or hasattr(value, "columns"):
-            return value
-        raise ValueError("must be a path or a table")
+    def _date_as_text(cls, value: Any) -> Any:
+        return value.isoformat() if isinstance(value, (dt.date, dt.datetime)) else value
+
+    @field_validator("source_crs", mode="before")
+    @classmethod
+    def _crs_as_text(cls, value: Any) -> Any:
+        if hasattr(value, "to_wkt"):
+            authority = value.to_authority()
+            return ":".join(authority) if authority else value.to_wkt()
+        return f"EPSG:{value}" if isinstance(value, int) else value
+
+    @field_validator("keep", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
+
+    @field_validator("path", "components", mode="before")
+    @classmethod
+    def _path_as_text(cls, value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [str(v) for v in value]
+        return None if value is None else str(value)
 
 
-def one_of(text: str, words: Iterable[str]) -> str:
-    """The text itself where it is one of the words; else a ValueError that lists them."""
-    words = tuple(words)
-    if text not in words:
-        raise ValueError(f"must be one of {', '.join(words)}")
-    return text
-
-
-def nearest(word: str, words: Iterable[str]) -> str:
-    """The known word that is most like another one.
+def nearest(word: str, words: Any) -> str:
+    """``"; did you mean 'path'?"`` where one of the words is near, else empty.
 
     Examples
     --------
-    >>> nearest("acuracy_ft", ["accuracy_ft", "extent"])
-    'accuracy_ft'
+    >>> nearest("pth", ["path", "layer"])
+    "; did you mean 'path'?"
     """
-    lower = {w.lower(): w for w in words}
-    close = difflib.get_close_matches(word.lower(), list(lower), n=1, cutoff=0.0)
-    return lower[close[0]] if close else ""
+    lowered = {str(w).lower(): str(w) for w in words}
+    found = difflib.get_close_matches(str(word).lower(), list(lowered), n=1, cutoff=0.5)
+    return f"; did you mean '{lowered[found[0]]}'?" if found else ""
 
 
-def unknown_key(key: str, valid: Iterable[str], *, place: str, where: str) -> SiteError:
-    """The error for a key that is not known: the key, the nearest one, and the place."""
-    valid = list(valid)
-    full = f"{place}.{key}" if place else key
-    return SiteError(
-        f"unknown key '{key}' ({full}).",
-        needed=f"one of {', '.join(valid)}",
-        mend=f"did you mean '{nearest(key, valid)}'?",
-        where=where,
-    )
-
-
-def checked(model: type[Model], data: Any, *, place: str, where: str) -> Model:
-    """A table of keys as its model, or a SiteError that says what is wrong and where.
-
-    Parameters
-    ----------
-    model : type
-        A closed model whose own tables were taken out of ``data`` or are models already.
-    data : mapping
-        The table.
-    place : str
-        Dotted path of the table in the file, ``""`` for its top.
-    where : str
-        The file.
-    """
-    if not isinstance(data, Mapping):
-        raise SiteError(
-            f"'{place}' is {_type_in_words(data)}.", needed="a table of keys", where=where
-        )
-    for key in data:
-        if key not in model.model_fields:
-            raise unknown_key(str(key), model.model_fields, place=place, where=where)
-    try:
-        return model.model_validate(dict(data))
-    except ValidationError as error:
-        raise _site_error(error, place, where) from None
-
-
-def layer_keys(place: str = "", where: str = "", **keys: Any) -> LayerKeys:
-    """Keys of a layer, checked.
+def parse_keys(keys: Mapping[str, Any], *, where: str = "") -> LayerKeys:
+    """The keys of a layer, checked.
 
     Raises
     ------
     SiteError
-        On a key that is not known (the nearest known one is named) or a value that cannot be used.
+        On an unknown key, naming it and the nearest valid one, or on a value of a wrong kind.
 
     Examples
     --------
-    >>> layer_keys(id="PRINT_KEY").duplicates
-    'keep'
+    >>> parse_keys({"where": "A = 1"}).where
+    'A = 1'
     """
-    return checked(LayerKeys, keys, place=place, where=where)
+    return check_model(LayerKeys, dict(keys), where=where)
 
 
-def _site_error(error: ValidationError, place: str, where: str) -> SiteError:
-    first = error.errors()[0]
-    names = [str(part) for part in first["loc"] if isinstance(part, str)][:1]
-    key = ".".join([p for p in (place, *names) if p])
-    message = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "missing":
-        hint = " An override must say what it rests on." if names == ["cite"] else ""
-        return SiteError(f"the key '{key}' is missing.{hint}", needed=f"{key} = ...", where=where)
-    return SiteError(
-        f"{key} = {first['input']!r} cannot be used: {message}.",
-        mend=f"write another value for {key}",
-        where=where,
-    )
+def check_model(model: type[Model], data: Mapping[str, Any], *, where: str = "") -> Model:
+    """A pydantic model of closed keys from plain data; the first fault as one message.
 
-
-def _type_in_words(value: Any) -> str:
-    names = {list: "a list", str: "a text", int: "a number", float: "a number", bool: "true/false"}
-    return names.get(type(value), f"a {type(value).__name__}")
+    Raises
+    ------
+    SiteError
+        Names the key, the nearest valid one where it is unknown, and what is wrong with it.
+    """
+    try:
+        return model.model_validate(dict(data))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            known = sorted(model.model_fields)
+            raise SiteError(
+                f"unknown key '{place}'{nearest(place.rsplit('.', 1)[-1], known)}",
+                needed="one of " + ", ".join(known),
+                where=where,
+            ) from error
+        raise SiteError(
+            f"key '{place}': {first['msg'].removeprefix('Value error, ')}"
+            f" (it is {first['input']!r}).",
+            where=where,
+        ) from error

@@ -1,0 +1,343 @@
+"""From a layer of a file to a table and geometries, as they stand there.
+
+Bulk reading goes through GDAL's Arrow stream. Geometries are decoded here, not there, so
+that one bad record never ends a file: it keeps its row, and is named.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pyproj import CRS
+
+from wetgis.crs import as_crs, canonical, is_unknown
+from wetgis.errors import InputError, WetgisError
+from wetgis.sources.containers import Dataset, opened
+from wetgis.sources.containers import Found as Layer
+from wetgis.sources.keys import nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+__all__ = ["RawLayer", "frame_columns", "read_raw", "rows_where"]
+
+#: WKB types that GDAL keeps as curves; they are read again as chords.
+_CURVES = {8, 9, 10, 11, 12, 13, 14}
+#: Degrees of arc of one chord: the area of a circle comes out 0.0013 % small.
+ARC_STEP = "0.5"
+
+
+@dataclass
+class RawLayer:
+    """A layer as its file holds it.
+
+    Attributes
+    ----------
+    table : DataFrame
+        The attributes, a row a record.
+    geoms : ndarray of object
+        The geometries; None where there is none or it could not be decoded.
+    crs : CRS or None
+        What the file says; None where it says nothing about the earth.
+    driver, layer : str
+        What read it, and the layer's name.
+    closed : list of int
+        Rows whose ring was open and was closed.
+    unreadable : dict
+        Row to what is wrong with it.
+    curves : bool
+        Whether curves became chords.
+    notes : list of (code, message)
+        More that the reader has to say.
+    """
+
+    table: pd.DataFrame
+    geoms: np.ndarray[Any, np.dtype[np.object_]]
+    crs: CRS | None
+    driver: str
+    layer: str
+    closed: list[int] = field(default_factory=list)
+    unreadable: dict[int, str] = field(default_factory=dict)
+    curves: bool = False
+    notes: list[tuple[str, str]] = field(default_factory=list)
+
+
+def read_raw(found: Layer, where: str | None) -> RawLayer:
+    """Read one layer, with an OGR SQL condition where one is given.
+
+    Raises
+    ------
+    InputError
+        Where the file, the layer or the condition cannot be read at all.
+    """
+    if found.dataset.is_parquet:
+        from wetgis.sources.parquet import read_parquet
+
+        return read_parquet(found, where)
+    try:
+        with opened(found.dataset) as target, _quiet(found.dataset):
+            return _read_ogr(target, found, where)
+    except WetgisError:
+        raise
+    except Exception as error:  # pyogrio, pyarrow and GDAL share no root of errors
+        if where is not None and "SQL" in str(error):
+            raise _bad_condition(where, str(error), found) from error
+        return _record_by_record(found, where, error)
+
+
+@contextmanager
+def _quiet(dataset: Dataset) -> Iterator[None]:
+    """GDAL's settings for one reading, put back after it; its warnings become our issues."""
+    import pyogrio
+
+    wanted = {"OGR_ARC_STEPSIZE": ARC_STEP}
+    if dataset.parts:
+        wanted["SHAPE_RESTORE_SHX"] = "YES"
+    before = {name: pyogrio.get_gdal_config_option(name) for name in wanted}
+    pyogrio.set_gdal_config_options(wanted)
+    try:
+        with warnings.catch_warnings(), np.errstate(invalid="ignore"):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        pyogrio.set_gdal_config_options(before)
+
+
+def _read_ogr(target: str, found: Layer, where: str | None) -> RawLayer:
+    from pyogrio.raw import read_arrow
+
+    layer = None if found.dataset.parts or found.dataset.ending == ".shp" else found.layer
+    options: dict[str, Any] = {"layer": layer, "where": where}
+    meta, table = read_arrow(target, **options)
+    name = meta["geometry_name"] or "wkb_geometry"
+    try:
+        frame = frame_columns(table.drop_columns([name] if name in table.column_names else []))
+    except (UnicodeDecodeError, ValueError):
+        # text that is not what the file says it is: read it as Windows wrote it
+        meta, table = read_arrow(target, encoding="CP1252", **options)
+        frame = frame_columns(table.drop_columns([name] if name in table.column_names else []))
+    wkb = table.column(name) if name in table.column_names else None
+    raw = RawLayer(frame, _nothing(len(frame)), _crs(meta["crs"]), _driver(target), found.layer)
+    if wkb is not None:
+        _decode_into(raw, wkb, lambda: _as_chords(target, options))
+    return raw
+
+
+def _crs(text: str | None) -> CRS | None:
+    if not text:
+        return None
+    try:
+        crs = as_crs(text)
+    except WetgisError:
+        return None
+    return None if is_unknown(crs) else canonical(crs)
+
+
+def _driver(target: str) -> str:
+    import pyogrio
+
+    return str(pyogrio.detect_driver(target) if hasattr(pyogrio, "detect_driver") else "") or "OGR"
+
+
+def _nothing(size: int) -> np.ndarray[Any, np.dtype[np.object_]]:
+    return np.full(size, None, dtype=object)
+
+
+def frame_columns(table: pa.Table) -> pd.DataFrame:
+    """Arrow columns as pandas ones: whole numbers stay whole where some are missing.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> frame_columns(pyarrow.table({"ZONE_NO": [3, None]}))["ZONE_NO"].tolist()
+    [3, <NA>]
+    """
+    import pandas as pd
+    import pyarrow.types as kinds
+
+    nullable = _nullable_types()
+    columns: list[pd.Series[Any]] = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind = column.type
+        if kind in nullable and column.null_count:
+            made = column.to_pandas(types_mapper=nullable.get)
+        elif kinds.is_date(kind):
+            made = pd.Series(pd.to_datetime(column.to_pandas()))
+        elif kinds.is_nested(kind):
+            made = pd.Series(column.to_pylist(), dtype=object)
+        else:
+            made = column.to_pandas()
+        made = pd.Series(made)
+        made.name = name
+        columns.append(made.reset_index(drop=True))
+    if not columns:
+        return pd.DataFrame(index=pd.RangeIndex(table.num_rows))
+    frame = pd.concat(columns, axis=1)
+    frame.index = pd.RangeIndex(table.num_rows)
+    return frame
+
+
+def _nullable_types() -> dict[Any, Any]:
+    import pandas as pd
+    import pyarrow as pa
+
+    return {
+        pa.bool_(): pd.BooleanDtype(),
+        pa.int8(): pd.Int8Dtype(),
+        pa.int16(): pd.Int16Dtype(),
+        pa.int32(): pd.Int32Dtype(),
+        pa.int64(): pd.Int64Dtype(),
+        pa.uint8(): pd.UInt8Dtype(),
+        pa.uint16(): pd.UInt16Dtype(),
+        pa.uint32(): pd.UInt32Dtype(),
+        pa.uint64(): pd.UInt64Dtype(),
+    }
+
+
+def _decode_into(raw: RawLayer, column: Any, as_chords: Any) -> None:
+    """Fill in the geometries of a layer, and say which could not be."""
+    wkb = _to_objects(column)
+    kinds = _wkb_kinds(wkb)
+    if kinds & _CURVES:
+        raw.curves = True
+        wkb = as_chords()
+        if len(wkb) != len(raw.table):
+            raise InputError("curves could not be read as chords.", where=raw.layer)
+    decode_wkb(raw, wkb)
+
+
+def _to_objects(column: Any) -> np.ndarray[Any, np.dtype[np.object_]]:
+    values = column.to_pandas().to_numpy(dtype=object, na_value=None)
+    return np.asarray(values, dtype=object)
+
+
+def _wkb_kinds(wkb: np.ndarray[Any, np.dtype[np.object_]]) -> set[int]:
+    heads = {bytes(w[:5]) for w in wkb if w is not None and len(w) >= 5}
+    kinds = set()
+    for head in heads:
+        number = int.from_bytes(head[1:5], "little" if head[0] == 1 else "big")
+        kinds.add((number & 0x0FFFFFFF) % 1000)
+    return kinds
+
+
+def _as_chords(target: str, options: dict[str, Any]) -> np.ndarray[Any, np.dtype[np.object_]]:
+    from pyogrio.raw import read
+
+    _, _, geometry, _ = read(target, columns=[], **options)
+    return np.asarray(geometry, dtype=object)
+
+
+def decode_wkb(raw: RawLayer, wkb: np.ndarray[Any, np.dtype[np.object_]]) -> None:
+    """WKB to geometries: open rings are closed and named, the rest that fails is named."""
+    import shapely
+
+    try:
+        geoms = shapely.from_wkb(wkb, on_invalid="ignore")
+    except (NotImplementedError, shapely.errors.GEOSException, TypeError, ValueError):
+        geoms = np.array([_decode_one(w) for w in wkb], dtype=object)
+    raw.geoms = np.asarray(geoms, dtype=object)
+    lost = [i for i, w in enumerate(wkb) if w is not None and raw.geoms[i] is None]
+    for i in lost:
+        mended = _decode_one(wkb[i], "fix")
+        if mended is not None:
+            raw.geoms[i] = mended
+            raw.closed.append(i)
+        else:
+            raw.unreadable[i] = f"the geometry could not be decoded ({_wkb_name(wkb[i])})."
+
+
+def _decode_one(wkb: bytes | None, on_invalid: str = "ignore") -> Any:
+    import shapely
+
+    try:
+        return shapely.from_wkb(wkb, on_invalid=on_invalid)
+    except (NotImplementedError, shapely.errors.GEOSException, TypeError, ValueError):
+        return None
+
+
+def _wkb_name(wkb: bytes) -> str:
+    names = {15: "polyhedral surface or multipatch", 16: "TIN", 17: "triangle"}
+    number = next(iter(_wkb_kinds(np.array([wkb], dtype=object))), 0)
+    return names.get(number, f"WKB type {number}, {len(wkb)} bytes")
+
+
+def _bad_condition(where: str, said: str, found: Layer) -> InputError:
+    import pyogrio
+
+    try:
+        with opened(found.dataset) as target:
+            columns = list(pyogrio.read_info(target, layer=found.layer)["fields"])
+    except Exception:  # the list is a courtesy; the fault itself has been found
+        columns = []
+    said = said.replace("\n", " ").strip()
+    return InputError(
+        f'where = "{where}" is not understood: {said}',
+        needed="an OGR SQL condition on its columns"
+        + (": " + ", ".join(columns) if columns else ""),
+        where=found.dataset.shown,
+    )
+
+
+def _record_by_record(found: Layer, where: str | None, cause: Exception) -> RawLayer:
+    """A file that cannot be read in bulk, by fiona, which goes on after a bad record."""
+    try:
+        from wetgis.sources.stream import read_stream
+    except ImportError:
+        raise _unreadable(found, cause) from cause
+    try:
+        with opened(found.dataset) as target:
+            return read_stream(target, found, where, str(cause))
+    except WetgisError:
+        raise
+    except Exception:
+        raise _unreadable(found, cause) from cause
+
+
+def _unreadable(found: Layer, cause: Exception) -> InputError:
+    said = str(cause).replace("\n", " ").strip().rstrip(".") or type(cause).__name__
+    return InputError(
+        f"layer '{found.layer}' cannot be read: {said}.",
+        mend="open and save it again in a GIS, as GeoPackage",
+        where=found.dataset.shown,
+    )
+
+
+def rows_where(table: pd.DataFrame, where: str, shown: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which rows of a table meet an OGR SQL condition, for formats that GDAL does not read.
+
+    Raises
+    ------
+    InputError
+        Where the condition is not understood.
+    """
+    import io
+
+    import pyogrio
+
+    simple = table.copy()
+    for name in simple.columns:
+        if simple[name].dtype == object:
+            simple[name] = simple[name].astype("string")
+    number = "wetgis_row_number"
+    simple[number] = np.arange(len(simple))
+    with io.BytesIO() as memory:
+        pyogrio.write_dataframe(simple, memory, driver="GPKG", layer="t")
+        memory.seek(0)
+        try:
+            _, hits = pyogrio.raw.read_arrow(memory, layer="t", where=where, columns=[number])
+        except Exception as error:  # GDAL's fault, whatever its class
+            columns = list(map(str, table.columns))
+            raise InputError(
+                f'where = "{where}" is not understood: {error}{nearest(where, columns)}',
+                needed="an OGR SQL condition on its columns: " + ", ".join(columns),
+                where=shown,
+            ) from error
+    kept = np.zeros(len(table), dtype=bool)
+    kept[hits.column(number).to_numpy()] = True
+    return kept

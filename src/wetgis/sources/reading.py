@@ -1,0 +1,468 @@
+"""A layer as the rest of wetgis sees it: one CRS, valid geometries, canonical columns, issues."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pyproj import CRS
+
+from wetgis.crs import Operation, as_crs, label
+from wetgis.errors import InputError
+from wetgis.issuelog import Issue, IssueLog
+from wetgis.provenance import SourceRecord, plain, sha256
+from wetgis.schema import KINDS, RASTER_KINDS, SUBJECT_LAYERS
+from wetgis.sources import checks, columns, placing
+from wetgis.sources.containers import Found, choose_layers, find
+from wetgis.sources.decode import RawLayer, read_raw
+from wetgis.sources.keys import LayerKeys, nearest, parse_keys
+from wetgis.sources.kinds import ANY_DIMENSION, DIMENSIONS, enrich
+from wetgis.validity import mend, screen_out
+
+if TYPE_CHECKING:
+    import geopandas
+    import pandas as pd
+
+__all__ = ["Loaded", "load", "number_records", "read_layer"]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A layer, and all that is known about where it came from.
+
+    Attributes
+    ----------
+    frame : GeoDataFrame
+        The features; its index is a plain range.
+    issues : tuple of Issue
+        All of them; ``frame.attrs["wetgis"]`` holds the first hundred.
+    sources : tuple of SourceRecord
+        One for each layer of each file.
+    operations : tuple of Operation
+        What moved the coordinates of each; one that did nothing is there too.
+    """
+
+    frame: geopandas.GeoDataFrame
+    issues: tuple[Issue, ...]
+    sources: tuple[SourceRecord, ...]
+    operations: tuple[Operation, ...]
+
+    @property
+    def source(self) -> SourceRecord:
+        """The first source."""
+        return self.sources[0]
+
+    @property
+    def operation(self) -> Operation | None:
+        """The first operation, where there is one."""
+        return self.operations[0] if self.operations else None
+
+
+@dataclass
+class _Piece:
+    """One layer of one file on its way."""
+
+    frame: geopandas.GeoDataFrame
+    log: IssueLog
+    source: SourceRecord
+    operation: Operation | None
+    came_from: dict[str, str]
+    generated: bool
+
+
+def read_layer(
+    path: Any, kind: str | None = None, *, crs: Any = None, like: Any = None, **keys: Any
+) -> geopandas.GeoDataFrame:
+    """Read a layer so that it can be measured.
+
+    GeoPackage, Shapefile (also in a zip archive, in whatever folder of it), GeoJSON,
+    TopoJSON, GeoParquet, FlatGeobuf, FileGDB (folder or zip) and KML. A glob or a list of
+    paths is one layer. Ids stay text; without any, they are made of the geometries.
+
+    Parameters
+    ----------
+    path : str, Path, list of them, or GeoDataFrame
+        What to read.
+    kind : str, optional
+        What the layer is (``parcels``, ``wetlands``, ...): its columns get canonical names
+        beside their own. None leaves the attributes as they are, but for ``id``.
+    crs : CRS or code, optional
+        The target. Without it the file's own where it may be measured in, else
+        `suggest_crs`.
+    like : GeoDataFrame, optional
+        A frame whose CRS is the target.
+    **keys
+        Those of a layer in ``site.toml``: ``layer``, ``source_crs``, ``id``, ``where``,
+        ``fields``, ``components``, ``keep``, ``duplicates``, ``accuracy_ft``, ``basis``,
+        ``source_date``, ``extent``.
+
+    Returns
+    -------
+    GeoDataFrame
+        A row a record, in the order of the file. A record whose geometry cannot be used
+        keeps its row, with geometry None. ``attrs["wetgis"]`` is plain JSON: ``source``,
+        ``operation``, ``counts``, ``issues`` (the first hundred).
+
+    Raises
+    ------
+    InputError
+        Where the file, the layer or a column is not there, or the choice of layer is open.
+    CrsError
+        Where there is no CRS, or the coordinates contradict it.
+    SiteError
+        On an unknown key.
+
+    Examples
+    --------
+    >>> import tempfile, geopandas, shapely
+    >>> file = tempfile.mkdtemp() + "/ponds.gpkg"
+    >>> box = shapely.box(717000, 783000, 717100, 783200)
+    >>> geopandas.GeoDataFrame({"NO": ["007"]}, geometry=[box], crs=2260).to_file(file)
+    >>> ponds = read_layer(file, "wetlands", id="NO")
+    >>> ponds["id"].tolist(), float(ponds.area.iloc[0])
+    (['007'], 20000.0)
+    """
+    target = as_crs(crs) if crs is not None else None
+    if like is not None:
+        if target is not None:
+            raise InputError("crs and like are both given.", needed="one of the two")
+        if getattr(like, "crs", None) is None:
+            raise InputError("the frame given as like has no CRS.", needed="a frame with one")
+        target = as_crs(like.crs)
+    near = placing.near_frame(like)
+    return load(path, kind, parse_keys(keys, where="read_layer"), target, near=near).frame
+
+
+def load(
+    source: Any,
+    kind: str | None,
+    keys: LayerKeys | Mapping[str, Any] | None = None,
+    target_crs: CRS | None = None,
+    *,
+    base: Path | None = None,
+    near: placing.Near | None = None,
+) -> Loaded:
+    """Read a layer with everything that is known about it; `read_layer` is its public face.
+
+    Parameters
+    ----------
+    source : path, list of paths, or GeoDataFrame
+        What to read; paths are relative to ``base``.
+    kind : str or None
+        One of the kinds of vector layers.
+    keys : LayerKeys or mapping, optional
+        How to read it.
+    target_crs : CRS, optional
+        The working CRS; without it the source's own or a suggested one.
+    base : Path, optional
+        The folder that relative paths start from.
+    near : tuple of CRS and box, optional
+        Where other layers lie, to rank suggestions for a missing CRS.
+    """
+    _check_kind(kind)
+    if not isinstance(keys, LayerKeys):
+        keys = parse_keys(keys or {})
+    pieces: list[_Piece] = []
+    for raw, record, carried in _raw_layers(source, kind, keys, base):
+        context = _Context(kind, keys, record, base, near)
+        piece = _prepare(raw, context, target_crs, carried)
+        target_crs = piece.frame.crs if target_crs is None else target_crs
+        pieces.append(piece)
+    return _together(pieces, kind, keys)
+
+
+def _check_kind(kind: str | None) -> None:
+    vector = [k for k in KINDS if k not in RASTER_KINDS]
+    if kind is not None and kind not in vector:
+        what = "is a raster" if kind in RASTER_KINDS else "is not a kind of layer"
+        raise InputError(
+            f"'{kind}' {what}{nearest(kind, vector)}", needed="one of " + ", ".join(vector)
+        )
+
+
+@dataclass(frozen=True)
+class _Context:
+    kind: str | None
+    keys: LayerKeys
+    record: SourceRecord
+    base: Path | None
+    near: placing.Near | None
+
+    @property
+    def about(self) -> dict[str, str]:
+        """Layer and file, for issues."""
+        return {"layer": self.record.layer or (self.kind or ""), "file": self.record.path}
+
+
+Carried = tuple[Issue, ...]
+
+
+def _raw_layers(
+    source: Any, kind: str | None, keys: LayerKeys, base: Path | None
+) -> list[tuple[RawLayer, SourceRecord, Carried]]:
+    if hasattr(source, "geometry") and hasattr(source, "columns"):
+        return [_from_frame(source, keys)]
+    out: list[tuple[RawLayer, SourceRecord, Carried]] = []
+    for datasets in find(source if source is not None else keys.path, base=base):
+        layers, left = choose_layers(datasets, kind, keys.layer)
+        digest = sha256(datasets[0].file)
+        for found in layers:
+            raw = read_raw(found, keys.where)
+            if left:
+                others = f"the layer '{found.layer}' was read; not read: {', '.join(left)}."
+                raw.notes.append(("several_layers", others))
+            out.append((raw, _record(found, raw, digest), ()))
+    return out
+
+
+def _record(found: Found, raw: RawLayer, digest: str) -> SourceRecord:
+    return SourceRecord(
+        path=found.dataset.shown,
+        sha256=digest,
+        layer=found.layer,
+        driver=raw.driver,
+        features=len(raw.table),
+    )
+
+
+def _from_frame(
+    frame: geopandas.GeoDataFrame, keys: LayerKeys
+) -> tuple[RawLayer, SourceRecord, Carried]:
+    """A frame as a layer: what an earlier reading found goes with it."""
+    import pandas as pd
+
+    meta = frame.attrs.get("wetgis", {})
+    table = pd.DataFrame(frame.drop(columns=frame.geometry.name)).reset_index(drop=True)
+    table.attrs = {}
+    geoms = np.array(frame.geometry.array, dtype=object)
+    if keys.where is not None:
+        from wetgis.sources.decode import rows_where
+
+        kept = rows_where(table, keys.where, "frame")
+        table, geoms = table[kept].reset_index(drop=True), geoms[kept]
+    if meta.get("generated_id") and keys.id is None and "id" not in keys.fields:
+        table = table.drop(columns="id", errors="ignore")
+    crs = frame.crs
+    raw = RawLayer(table, geoms, as_crs(crs) if crs is not None else None, "frame", "")
+    earlier = meta.get("source") or {}
+    record = SourceRecord(path="(frame)", driver="frame", features=len(table))
+    if earlier.get("path"):
+        record = replace(
+            record,
+            path=earlier["path"],
+            sha256=earlier.get("sha256", ""),
+            layer=earlier.get("layer", ""),
+            driver=earlier.get("driver", "frame"),
+        )
+    carried = tuple(_issue(row) for row in meta.get("issues", []))
+    return raw, record, carried
+
+
+def _issue(row: dict[str, Any]) -> Issue:
+    values: dict[str, Any] = {k: (float("nan") if v is None else v) for k, v in row.items()}
+    return Issue(**values)
+
+
+def _prepare(raw: RawLayer, context: _Context, target: CRS | None, carried: Carried) -> _Piece:
+    """One layer, from what the file holds to what can be measured."""
+    import geopandas as gpd
+    import pandas as pd
+
+    log, kind, keys, about = IssueLog(), context.kind, context.keys, context.about
+    log.extend(carried)
+    ids, id_from = columns.id_column(raw.table, kind, keys, context.record.path)
+    generated = ids is None
+    made = columns.generated_ids(raw.geoms, kind) if ids is None or ids.isna().any() else []
+    names = _full_ids(ids, made, log, about)
+    _raw_notes(raw, names, log, about)
+    wanted = () if kind is None else DIMENSIONS.get(kind, ANY_DIMENSION)
+    where = (about["layer"], about["file"])
+    seen = {i.record_id for i in carried if i.severity == "error"}
+    first = screen_out(raw.geoms, ids=names, dimensions=wanted, where=where)
+    known_bad = seen | {names[i] for i in raw.unreadable}
+    log.extend(i for i in first.issues if not _told(i, known_bad))
+    placed = placing.place(first.geoms, names, raw.crs, target, context, log)
+    final = mend(
+        placed.geoms,
+        ids=names,
+        dimensions=wanted,
+        sqft_per_unit2=placing.sqft_per_unit2(placed.crs),
+        where=where,
+    )
+    log.extend(final.issues)
+    table = raw.table
+    came_from: dict[str, str] = {}
+    if kind is not None:
+        table, came_from = columns.canonical_columns(raw.table, kind, keys, log, about)
+        components = _components(keys, context.base)
+        table = enrich(table, kind, log, about, components)
+    if id_from:
+        came_from["id"] = id_from
+    table = table.drop(columns=[c for c in ("id", "geometry") if c in table.columns])
+    table.insert(0, "id", columns.as_text(pd.Series(names, index=table.index, dtype=object)))
+    frame = gpd.GeoDataFrame(
+        table, geometry=gpd.GeoSeries(final.geoms, index=table.index, crs=placed.crs)
+    )
+    record = replace(context.record, bounds=placed.bounds, crs=label(placed.source_crs))
+    if kind is not None:
+        frame = _labelled(frame, keys, record)
+    return _Piece(frame, log, record, placed.operation, came_from, generated)
+
+
+def _told(issue: Issue, ids: set[str]) -> bool:
+    """Whether a missing geometry has been explained already by what an earlier step found."""
+    return issue.code == "null_geometry" and issue.record_id in ids
+
+
+def _full_ids(
+    ids: pd.Series[Any] | None, made: list[str], log: IssueLog, about: dict[str, str]
+) -> list[str]:
+    if ids is None:
+        log.add("note", "generated_id", "ids were made from the geometries.", **about)
+        return made
+    missing = ids.isna().to_numpy()
+    if missing.any():
+        text = f"{int(missing.sum())} records have no id; ids were made from their geometries."
+        log.add("warning", "missing_id", text, **about)
+    return [
+        made[i] if lost else str(v) for i, (v, lost) in enumerate(zip(ids, missing, strict=True))
+    ]
+
+
+def _raw_notes(raw: RawLayer, names: list[str], log: IssueLog, about: dict[str, str]) -> None:
+    for row in raw.closed:
+        text = "a ring was open; it was closed."
+        log.add("note", "unclosed_ring", text, record_id=names[row], **about)
+    for row, text in raw.unreadable.items():
+        log.add(
+            "error", "unreadable_record", text, record_id=names[row], effect="not used", **about
+        )
+    if raw.curves:
+        text = (
+            "curves were read as chords of half a degree of arc (a circle's area 0.0013 % small)."
+        )
+        log.add("note", "curve_linearised", text, **about)
+    for code, text in raw.notes:
+        log.add("warning" if code == "several_layers" else "note", code, text, **about)
+
+
+def _components(keys: LayerKeys, base: Path | None) -> Path | None:
+    if keys.components is None:
+        return None
+    path = Path(keys.components).expanduser()
+    return path if base is None or path.is_absolute() else base / path
+
+
+def _labelled(
+    frame: geopandas.GeoDataFrame, keys: LayerKeys, record: SourceRecord
+) -> geopandas.GeoDataFrame:
+    """The columns that say where a feature comes from; a record's own go before the layer's."""
+    import pandas as pd
+
+    if "source" not in frame.columns or record.driver != "frame":
+        frame["source"] = record.label
+    for column, value in (("basis", keys.basis), ("source_date", keys.source_date)):
+        own = frame[column] if column in frame.columns else None
+        text = pd.Series(value or "", index=frame.index, dtype=object)
+        if own is not None:
+            text = own.astype(object).where(own.notna() & (own.astype(object) != ""), value or "")
+            text = text.map(lambda v: v.date().isoformat() if hasattr(v, "date") else str(v))
+        frame[column] = columns.as_text(text)
+    stated = float("nan") if keys.accuracy_ft is None else keys.accuracy_ft
+    if "accuracy_ft" in frame.columns:
+        frame["accuracy_ft"] = frame["accuracy_ft"].astype("float64").fillna(stated)
+    else:
+        frame["accuracy_ft"] = stated
+    return frame
+
+
+def _together(pieces: list[_Piece], kind: str | None, keys: LayerKeys) -> Loaded:
+    """The layers of all files as one."""
+    import geopandas as gpd
+    import pandas as pd
+
+    frames = [p.frame for p in pieces]
+    if len(frames) == 1:
+        frame = frames[0]
+    else:
+        frame = gpd.GeoDataFrame(pd.concat(frames, ignore_index=True), crs=frames[0].crs)
+    log = IssueLog([issue for p in pieces for issue in p.log.rows])
+    about = {
+        "layer": pieces[0].source.layer or (kind or ""),
+        "file": pieces[0].source.path,
+    }
+    frame = checks.duplicates(frame, kind, keys, log, about)
+    if kind is not None:
+        checks.look_over(frame, kind, log, about)
+        if kind in SUBJECT_LAYERS:
+            frame["record"] = number_records(frame)
+    frame.index = pd.RangeIndex(len(frame))
+    frame.attrs["wetgis"] = _meta(pieces, frame, log)
+    operations = tuple(p.operation for p in pieces if p.operation is not None)
+    return Loaded(frame, tuple(log.rows), tuple(p.source for p in pieces), operations)
+
+
+def _meta(pieces: list[_Piece], frame: geopandas.GeoDataFrame, log: IssueLog) -> dict[str, Any]:
+    counts = {
+        "records": len(frame),
+        "usable": int(frame.geometry.notna().sum()),
+        **{f"{s}s": sum(i.severity == s for i in log.rows) for s in ("error", "warning", "note")},
+        "repaired": sum(i.code == "repaired" for i in log.rows),
+    }
+    first = pieces[0]
+    meta: dict[str, Any] = plain(
+        {
+            "source": first.source,
+            "operation": first.operation,
+            "columns": first.came_from,
+            "generated_id": all(p.generated for p in pieces),
+            "counts": counts,
+            "issues": log.as_json(100),
+        }
+    )
+    if len(pieces) > 1:
+        meta["sources"] = plain([p.source for p in pieces])
+        meta["operations"] = plain([p.operation for p in pieces if p.operation is not None])
+    return meta
+
+
+def number_records(frame: geopandas.GeoDataFrame) -> pd.Series[Any]:
+    """1 for each record, and the count of a repeated id, in an order that rows do not decide.
+
+    Records of one id are counted in the order of their geometries' digests, then of their
+    attributes as text.
+
+    Parameters
+    ----------
+    frame : GeoDataFrame
+        With ``id``.
+
+    Returns
+    -------
+    Series of int64
+    """
+    import pandas as pd
+
+    out = pd.Series(1, index=frame.index, dtype="int64")
+    repeated = frame["id"].duplicated(keep=False).to_numpy()
+    if not repeated.any():
+        return out
+    part = pd.DataFrame(frame[repeated])
+    order = pd.DataFrame(
+        {
+            "id": part["id"].astype(object),
+            "shape": columns.geometry_digests(np.array(frame.geometry.array[repeated]), 64),
+            "rest": [repr(r) for r in _attributes(part).itertuples(index=False)],
+        },
+        index=part.index,
+    ).sort_values(["id", "shape", "rest"], kind="stable")
+    out.loc[order.index] = (order.groupby("id").cumcount() + 1).astype("int64")
+    return out
+
+
+def _attributes(part: pd.DataFrame) -> pd.DataFrame:
+    names = sorted(c for c in part.columns if c not in {"geometry", "id", "record"})
+    return part[names]
