@@ -1,0 +1,490 @@
+"""Screening: a site's measures meet the law, and become one result that can be read and kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import geopandas as gpd
+import numpy as np
+import pandas as pd
+
+from wetgis.engine import Measures, Run, measure_site, subjects_of
+from wetgis.errors import InputError, UsageError
+from wetgis.evidence import Evidence, LayerFacts
+from wetgis.issuelog import issue_frame
+from wetgis.record import run_record
+from wetgis.schema import (
+    CHECKLIST_COLUMNS,
+    CONTACT_COLUMNS,
+    FINDING_COLUMNS,
+    MEASURE_COLUMNS,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wetgis.packs import Pack
+    from wetgis.site import Site
+
+__all__ = ["Assessment", "Screening", "assess", "open_run", "screen"]
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class Screening:
+    """The result of ``screen``: tables, and ways to read and keep them.
+
+    Attributes
+    ----------
+    measures : GeoDataFrame
+        One row a subject: areas in sq ft, distances in ft (see docs/columns.md).
+    findings : DataFrame
+        One row a subject and rule, with value, threshold, margin, doubt and citation.
+    contacts : GeoDataFrame
+        One row a subject and feature within the largest legal distance.
+    parts : GeoDataFrame
+        The partition of each subject, one row a place.
+    checklist : DataFrame
+        The provisions that nothing here computes.
+    issues : DataFrame
+        What the reader must know about the input.
+    provenance : dict
+        What ``run.json`` holds.
+    layers : dict
+        Frames for maps: wetlands, watercourses, buffer and others.
+    packs : tuple of Pack
+    title : str
+    """
+
+    measures: gpd.GeoDataFrame
+    findings: pd.DataFrame
+    contacts: gpd.GeoDataFrame
+    parts: gpd.GeoDataFrame
+    checklist: pd.DataFrame
+    issues: pd.DataFrame
+    provenance: dict[str, Any]
+    layers: dict[str, gpd.GeoDataFrame] = field(default_factory=dict)
+    packs: tuple[Pack, ...] = ()
+    title: str = ""
+
+    def summary(self) -> str:
+        """What was found, in words, and how many records went to the issues."""
+        from wetgis.outputs.text import summary
+
+        return summary(self)
+
+    def show(self) -> str:
+        """A card for each subject that a finding is met or cannot be told for, words first."""
+        from wetgis.outputs.text import cards
+
+        return cards(self)
+
+    def explain(self, rule: str) -> str:
+        """The sentences that a board can be read about one rule, a subject a paragraph.
+
+        Raises
+        ------
+        UsageError
+            If no finding is about this rule.
+        """
+        from wetgis.explain import explain
+
+        rows = self.findings[self.findings["rule"].str.upper() == rule.strip().upper()]
+        if not len(rows):
+            known = sorted(self.findings["rule"].unique())
+            near = get_close_matches(rule.upper(), known, 1)
+            raise UsageError(
+                f"there is no finding on rule '{rule}'.",
+                needed=f"one of {', '.join(known)}" if known else "a screening with a pack",
+                mend=f"did you mean {near[0]}?" if near else "",
+            )
+        return "\n\n".join(explain(row) for row in rows.to_dict("records"))
+
+    def write(self, folder: str | Path, *, all_findings: bool = False) -> list[Path]:
+        """Write every output into a folder; see docs/columns.md. Returns the files."""
+        from wetgis.outputs import write
+
+        return write(self, folder, all_findings=all_findings)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the subjects by status with wetlands, watercourses and buffer (needs matplotlib)."""
+        from wetgis.outputs.maps import plot
+
+        return plot(self, ax=ax)
+
+    def explore(self) -> Any:
+        """An interactive map on web tiles (needs folium and, to show the tiles, the network)."""
+        from wetgis.outputs.maps import explore
+
+        return explore(self)
+
+    def _repr_html_(self) -> str:
+        from wetgis.outputs.maps import repr_html
+
+        return repr_html(self)
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        return f"<{name} of {len(self.measures)} subjects, {len(self.findings)} findings>"
+
+
+@dataclass(frozen=True, repr=False)
+class Assessment(Screening):
+    """A screening of a few subjects."""
+
+
+def screen(
+    site: Site,
+    *,
+    ids: Sequence[str] | None = None,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Screening:
+    """Measure every subject of a site and try the law in force on it.
+
+    Parameters
+    ----------
+    site : Site
+        From ``read_site`` or ``Site.from_layers``.
+    ids : sequence of str, optional
+        Only these parcels, footprints and projects.
+    jobs : int, optional
+        Processes; without it, two threads of this process.
+    executor : concurrent.futures.Executor, optional
+        Runs the tiles elsewhere.
+    progress : callable, optional
+        ``progress(done, total, what)`` after each tile.
+
+    Returns
+    -------
+    Screening
+        Of every subject the site has: parcels, footprints, and the projects that footprints
+        make, in the order of the input. A subject without usable geometry keeps its row.
+
+    Raises
+    ------
+    InputError
+        If one of ``ids`` is not there.
+
+    Notes
+    -----
+    The numbers are the same whatever the workers, the tiles and the order of the rows.
+
+    Examples
+    --------
+    >>> import geopandas, shapely, wetgis
+    >>> def frame(*boxes):
+    ...     shapes = [shapely.box(*b) for b in boxes]
+    ...     return geopandas.GeoDataFrame({"id": ["a"]}, geometry=shapes, crs=2260)
+    >>> lot = frame((717000, 783000, 717200, 783200))
+    >>> marsh = frame((717150, 783000, 717400, 783200))
+    >>> site = wetgis.Site.from_layers(
+    ...     parcels=lot, wetlands=marsh, packs=[], measure={"buffer_ft": 100})
+    >>> wetgis.screen(site).measures[["status", "wetland_sqft", "buffer_sqft"]].values.tolist()
+    [['on_feature', 10000.0, 20000.0]]
+    """
+    return _screen(site, Screening, ids, Run(jobs=jobs, executor=executor, progress=progress))
+
+
+def assess(
+    site: Site,
+    ids: str | Sequence[str] | None = None,
+    *,
+    project: str | None = None,
+    footprints: Any = None,
+) -> Assessment:
+    """Screen a few subjects of a site, through the same tiles as ``screen``.
+
+    Parameters
+    ----------
+    site : Site
+    ids : str or sequence of str, optional
+        Parcels, footprints or projects; all of the site's where nothing is named.
+    project : str, optional
+        A project with its footprints.
+    footprints : frame, path or Layer, optional
+        Proposed work to try in place of the site's footprints.
+
+    Returns
+    -------
+    Assessment
+        A ``Screening`` of those subjects, with the very numbers of a full run.
+
+    Raises
+    ------
+    InputError
+        If an id is not there; the nearest ones are named.
+
+    Examples
+    --------
+    >>> import geopandas, shapely, wetgis
+    >>> def frame(*boxes):
+    ...     shapes = [shapely.box(*b) for b in boxes]
+    ...     return geopandas.GeoDataFrame({"id": ["a"]}, geometry=shapes, crs=2260)
+    >>> site = wetgis.Site.from_layers(
+    ...     parcels=frame((717000, 783000, 717200, 783200)),
+    ...     wetlands=frame((717250, 783000, 717400, 783200)),
+    ...     packs=[], measure={"buffer_ft": 100})
+    >>> assess(site, "a").measures[["status", "wetland_ft"]].values.tolist()
+    [['in_buffer', 50.0]]
+    """
+    if footprints is not None:
+        site = site.with_layers(footprints=footprints)
+    wanted = [ids] if isinstance(ids, str) else ([str(i) for i in ids] if ids is not None else None)
+    found = _screen(site, Assessment, wanted, Run(), project=project)
+    assert isinstance(found, Assessment)
+    return found
+
+
+def _screen(
+    site: Site,
+    kind: type[Screening],
+    ids: Sequence[str] | None,
+    run: Run,
+    *,
+    project: str | None = None,
+) -> Screening:
+    started = time.perf_counter()
+    keep, measured = _choose(site, ids, project)
+    m = measure_site(site, _reach_ft(site), replace(run, chosen=measured))
+    findings, checklist, law_issues = _findings(site, m)
+    table = _counted(m.table, findings)
+    tables = {
+        "measures": table,
+        "findings": findings,
+        "contacts": m.contacts,
+        "parts": m.parts,
+        "issues": issue_frame([*site.issues, *m.issues.rows, *law_issues]),
+    }
+    if keep is not None:
+        tables = _only(tables, keep)
+    worked = {"seconds": time.perf_counter() - started, "jobs": run.jobs}
+    return kind(
+        _measures_frame(site, m, tables["measures"]),
+        tables["findings"],
+        gpd.GeoDataFrame(tables["contacts"][[*CONTACT_COLUMNS, "geometry"]], crs=site.crs),
+        gpd.GeoDataFrame(tables["parts"], crs=site.crs),
+        checklist,
+        tables["issues"],
+        run_record(site, m.audit, m.scene.scale, tables, worked),
+        _map_layers(site, m),
+        site.packs,
+        site.title,
+    )
+
+
+def _reach_ft(site: Site) -> float:
+    reaches = [p.reach_ft for p in site.packs]
+    if np.isfinite(site.measure.buffer_ft):
+        reaches.append(site.measure.buffer_ft)
+    return max(reaches, default=0.0)
+
+
+Keys = set[tuple[str, str]]
+
+
+def _choose(
+    site: Site, ids: Sequence[str] | None, project: str | None
+) -> tuple[Keys | None, NDArray[np.bool_] | None]:
+    """Which subjects are wanted (kind and id), and which must be measured for them."""
+    if ids is None and project is None:
+        return None, None
+    from wetgis.crs import ft_per_unit
+
+    subjects, members, _ = subjects_of(site, ft_per_unit(site.crs))
+    kinds = subjects.table["subject_kind"].astype(str)
+    names = subjects.table["subject_id"].astype(str)
+    wanted = names.isin([str(i) for i in ids or ()])
+    _require(list(ids or ()), names, "subject")
+    if project is not None:
+        _require([project], names[kinds == "project"], "project")
+        wanted |= (kinds == "project") & (names == project)
+        wanted |= (kinds == "footprint") & names.isin(
+            members.loc[members["project_id"] == project, "footprint_id"].astype(str)
+        )
+    keep = set(zip(kinds[wanted], names[wanted], strict=True))
+    # a project is judged by its footprints and from its parcels: they are measured with it
+    chosen_projects = {n for k, n in keep if k == "project"}
+    related = members[members["project_id"].isin(chosen_projects)]
+    needed = wanted | ((kinds == "parcel") & names.isin(related["parcel_id"].astype(str)))
+    needed |= (kinds == "footprint") & names.isin(related["footprint_id"].astype(str))
+    return keep, needed.to_numpy()
+
+
+def _require(ids: Sequence[str], names: pd.Series, what: str) -> None:
+    missing = sorted(set(map(str, ids)) - set(names))
+    if missing:
+        near = get_close_matches(missing[0], names.unique().tolist(), 3)
+        raise InputError(
+            f"there is no {what} '{missing[0]}'"
+            + (f" (and {len(missing) - 1} more)." if len(missing) > 1 else "."),
+            needed=f"an id of the site, as {', '.join(near)}" if near else "an id of the site",
+        )
+
+
+def _only(tables: dict[str, Any], keep: Keys) -> dict[str, Any]:
+    out = dict(tables)
+    for name in ("measures", "findings", "contacts", "parts"):
+        frame = tables[name]
+        pairs = zip(frame["subject_kind"], frame["subject_id"].astype(str), strict=True)
+        out[name] = frame[[pair in keep for pair in pairs]].reset_index(drop=True)
+    return out
+
+
+def _findings(site: Site, m: Measures) -> tuple[pd.DataFrame, pd.DataFrame, list[Any]]:
+    """The law half: findings, checklist, and what it says about the input."""
+    if not site.packs or not len(m.table):
+        empty = pd.DataFrame(columns=list(FINDING_COLUMNS))
+        return empty, pd.DataFrame(columns=list(CHECKLIST_COLUMNS)), []
+    from wetgis.extras import make_extras
+    from wetgis.findings import find
+
+    evidence = Evidence(
+        subjects=_subjects_table(site, m),
+        contacts=pd.DataFrame(m.contacts.drop(columns="geometry")),
+        members=m.members,
+        extras=make_extras(site, m),
+        layers=_layer_facts(site),
+        as_of=site.as_of,
+        facts=dict(site.facts),
+        buffer_ft=site.measure.buffer_ft,
+    )
+    findings, checklist = find(evidence, site.packs)
+    return findings, checklist, []
+
+
+def _subjects_table(site: Site, m: Measures) -> pd.DataFrame:
+    """The measures as the law half reads them."""
+    import shapely
+
+    from wetgis.crs import combined_factor
+
+    table = m.table.copy()
+    own = m.subjects.geometries
+    table["geometry_dim"] = shapely.get_dimensions(own)
+    inside = _boundary_by_kind(m)
+    for place in ("wetland", "watercourse", "floodplain"):
+        table[f"boundary_{place}_ft"] = inside.get(place, np.zeros(len(table)))
+    table["boundary_buffer_ft"] = _buffer_outline(m)
+    factor = site.combined_factor
+    if factor is None and len(table) and np.isfinite(m.subjects.bounds).any():
+        whole = np.nanmin(m.subjects.bounds, axis=0)[:2], np.nanmax(m.subjects.bounds, axis=0)[2:]
+        factor = combined_factor(site.crs, (*whole[0], *whole[1]))
+    table["combined_factor"] = 1.0 if factor is None else factor
+    return table
+
+
+def _keys(frame: pd.DataFrame) -> pd.MultiIndex:
+    return pd.MultiIndex.from_frame(frame[["subject_kind", "subject_id", "record"]])
+
+
+def _boundary_by_kind(m: Measures) -> dict[str, NDArray[np.float64]]:
+    """Feet of boundary of each kind inside each subject."""
+    keys = _keys(m.table)
+    out: dict[str, NDArray[np.float64]] = {}
+    for kind, rows in m.contacts.groupby("feature_kind"):
+        sums = rows["boundary_ft"].groupby(_keys(rows)).sum() if "boundary_ft" in rows else None
+        if sums is not None:
+            out[str(kind)] = sums.reindex(keys).fillna(0.0).to_numpy(float)
+    return out
+
+
+def _buffer_outline(m: Measures) -> NDArray[np.float64]:
+    """The outline of the buffer's part in each subject, ft: no less than the legal line in it."""
+    rows = m.parts[m.parts["place"] == "buffer"]
+    lengths = pd.Series(rows.length.to_numpy() * m.scene.scale, index=_keys(rows))
+    lengths = lengths[~lengths.index.duplicated()]
+    return lengths.reindex(_keys(m.table)).fillna(0.0).to_numpy(float)
+
+
+def _layer_facts(site: Site) -> dict[str, LayerFacts]:
+    """What is known of each layer as a whole."""
+    facts = {}
+    for kind, layer in site.layers.items():
+        frame = layer.frame
+        accuracy = pd.to_numeric(frame.get("accuracy_ft", pd.Series(dtype=float)), errors="coerce")
+        facts[kind] = LayerFacts(
+            given=True,
+            features=len(frame),
+            accuracy_ft=float(accuracy.max()) if accuracy.notna().any() else float("nan"),
+            basis=_joined(frame, "basis"),
+            source=_joined(frame, "source"),
+            source_date=_joined(frame, "source_date"),
+            ballpark=any(o.ballpark for o in layer.operations),
+        )
+    for kind, raster in site.rasters.items():
+        facts[kind] = LayerFacts(
+            given=True, features=len(raster.paths), source="; ".join(p.name for p in raster.paths)
+        )
+    return facts
+
+
+def _joined(frame: pd.DataFrame, name: str) -> str:
+    if name not in frame.columns:
+        return ""
+    values = {str(v) for v in frame[name].dropna().unique()} - {"", "None", "nan", "NaT"}
+    return "; ".join(sorted(values))
+
+
+def _counted(table: pd.DataFrame, findings: pd.DataFrame) -> pd.DataFrame:
+    """The measures with the number of findings met for each subject."""
+    out = table.copy()
+    met = findings[findings["outcome"] == "met"]
+    if len(met):
+        counts = met.groupby(_keys(met)).size()
+        out["n_met"] = counts.reindex(_keys(out)).fillna(0).to_numpy(np.int64)
+    return out
+
+
+def _measures_frame(site: Site, m: Measures, table: pd.DataFrame) -> gpd.GeoDataFrame:
+    """The table of measures as the contract has it: columns in order, then those kept."""
+    kept: list[str] = []
+    for kind in ("parcels", "footprints"):
+        if kind in site.layers:
+            kept += [c for c in site.layers[kind].keep if c not in kept and c in table.columns]
+    geometry = pd.Series(m.subjects.geometries, index=_keys(m.table))
+    geometry = geometry[~geometry.index.duplicated()].reindex(_keys(table))
+    frame = table[[*MEASURE_COLUMNS, *kept]].reset_index(drop=True)
+    return gpd.GeoDataFrame(
+        frame, geometry=gpd.GeoSeries(geometry.to_numpy(), index=frame.index, crs=site.crs)
+    )
+
+
+def _map_layers(site: Site, m: Measures) -> dict[str, gpd.GeoDataFrame]:
+    """Frames that a map shows beside the subjects."""
+    shown = ("wetlands", "watercourses", "municipality", "floodplain", "indicators")
+    layers = {k: site.layers[k].frame for k in shown if k in site.layers}
+    layers["buffer"] = gpd.GeoDataFrame(geometry=m.buffer, crs=site.crs)
+    return layers
+
+
+def open_run(folder: str | Path) -> Screening:
+    """Open the folder of a run as the ``Screening`` that wrote it.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Written by ``Screening.write`` or ``wetgis screen``.
+
+    Raises
+    ------
+    InputError
+        Where a file is missing or cannot be read.
+
+    Examples
+    --------
+    >>> open_run("no-such-folder")
+    Traceback (most recent call last):
+    wetgis.errors.InputError: ...
+    """
+    from wetgis.outputs.tables import read_run
+
+    return Screening(**read_run(folder))
