@@ -302,17 +302,13 @@ def suggest_crs(frame: geopandas.GeoDataFrame, preferred: Sequence[CRS] | None =
 
 
 def pack_crs() -> tuple[CRS, ...]:
-    """The CRSs of the installed packs, each once; none where no pack is installed."""
+    """The CRSs of the installed packs, each once."""
     import importlib
 
     # packs stand above this module, so they are asked for by name and only when needed
-    try:
-        packs = importlib.import_module("wetgis.packs")
-        listed = packs.installed_crs()
-    except (ImportError, AttributeError):
-        return ()
+    packs = importlib.import_module("wetgis.packs")
     found: list[CRS] = []
-    for value in listed:
+    for value in packs.installed_crs():
         crs = as_crs(value)
         if crs not in found:
             found.append(crs)

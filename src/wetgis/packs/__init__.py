@@ -231,6 +231,17 @@ def list_packs() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
+def installed_crs() -> tuple[str, ...]:
+    """The coordinate systems that the installed packs measure in, each once.
+
+    Examples
+    --------
+    >>> installed_crs()
+    ('EPSG:2260',)
+    """
+    return tuple(dict.fromkeys(load_pack(name).crs for name in list_packs()))
+
+
 def load_pack(name_or_path: str | Path | Pack, *, as_of: datetime.date | None = None) -> Pack:
     """Read a law pack.
 
