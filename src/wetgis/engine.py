@@ -16,7 +16,7 @@ from wetgis.buffers import Audit
 from wetgis.evidence import MEMBER_COLUMNS
 from wetgis.issuelog import IssueLog
 from wetgis.measures import distances
-from wetgis.projects import assign, members_of, project_subjects
+from wetgis.membership import assign, members_of, project_subjects
 from wetgis.scene import Scene, Subjects
 from wetgis.schema import EPS_FT, NUMBER_COLUMNS, SUBJECT_COLUMNS
 from wetgis.tiles import TileResult, TileWork, empty_contacts, empty_parts, plan, run_tile, work_of
