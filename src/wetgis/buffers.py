@@ -113,7 +113,9 @@ class Zone:
         long = shapely.get_num_coordinates(self.geometries) > LONG
         short = np.flatnonzero(~long)
         # long ones first, so that no thread is left alone with the last of them
-        short = short[np.argsort(-shapely.get_num_coordinates(self.geometries[short]), kind="stable")]
+        short = short[
+            np.argsort(-shapely.get_num_coordinates(self.geometries[short]), kind="stable")
+        ]
         runs, owner = _runs(self.geometries[long], np.flatnonzero(long))
         sources = np.concatenate([runs, self.geometries[short]])
         of = np.concatenate([owner, short])
@@ -186,7 +188,10 @@ class Zone:
             rebuilt = tuple(sorted({*rebuilt, *failed.tolist()}))
             again, of = self.capsules(failed, box)
             kept = ~np.isin(owners, failed)
-            pieces, owners = np.concatenate([pieces[kept], again]), np.concatenate([owners[kept], of])
+            pieces, owners = (
+                np.concatenate([pieces[kept], again]),
+                np.concatenate([owners[kept], of]),
+            )
         inside, outside = float(-off.min(initial=0.0)), float(off.max(initial=0.0))
         return zone, Audit(inside, outside, len(points), rebuilt)
 
@@ -220,9 +225,7 @@ def _runs(geometries: Geometries, owners: Ints) -> tuple[Geometries, Ints]:
     return out, np.asarray(of, dtype=np.int64)
 
 
-def audited_zone(
-    geometries: Geometries, distances: Floats, tolerance: float
-) -> tuple[Any, Audit]:
+def audited_zone(geometries: Geometries, distances: Floats, tolerance: float) -> tuple[Any, Audit]:
     """One dissolved zone around features (features included), and its audit; CRS units."""
     if not len(geometries):
         return shapely.Polygon(), Audit()
@@ -329,9 +332,7 @@ def buffer_zone(
     zones: dict[Hashable, Any] = {}
     for value in list(pd.unique(groups)) or ([0] if by is None else []):
         chosen = groups == value
-        zone, _ = audited_zone(
-            geometries[chosen], distances[index][chosen], tolerance_ft / scale
-        )
+        zone, _ = audited_zone(geometries[chosen], distances[index][chosen], tolerance_ft / scale)
         own = shapely.union_all(geometries[chosen])
         zones[value] = shapely.difference(shapely.difference(zone, own), outside)
     return gpd.GeoSeries(list(zones.values()), index=pd.Index(list(zones)), crs=frame.crs)

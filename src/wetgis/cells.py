@@ -55,9 +55,10 @@ class CellGrid:
     @property
     def bounds(self) -> Floats:
         """The window, CRS units."""
-        return np.array(
-            [self.i0, self.j0, self.i0 + self.columns, self.j0 + self.rows], float
-        ) * self.size
+        return (
+            np.array([self.i0, self.j0, self.i0 + self.columns, self.j0 + self.rows], float)
+            * self.size
+        )
 
     def ranges(self, bounds: Floats) -> Ints:
         """First and last column and row under each box, relative to the window."""
@@ -67,7 +68,12 @@ class CellGrid:
         cell = np.floor(bounds[usable] / self.size).astype(np.int64)
         first = np.array([self.i0, self.j0])
         out[usable] = np.column_stack(
-            [cell[:, 0] - first[0], cell[:, 2] - first[0], cell[:, 1] - first[1], cell[:, 3] - first[1]]
+            [
+                cell[:, 0] - first[0],
+                cell[:, 2] - first[0],
+                cell[:, 1] - first[1],
+                cell[:, 3] - first[1],
+            ]
         )
         return out
 
@@ -91,9 +97,7 @@ class Pieces:
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
-def cut(
-    geometries: Geometries, grid: CellGrid, *, dimension: int = 2, threads: int = 2
-) -> Pieces:
+def cut(geometries: Geometries, grid: CellGrid, *, dimension: int = 2, threads: int = 2) -> Pieces:
     """Cut valid polygons (or, with ``dimension=1``, lines) into the cells of a window.
 
     A polygon is halved again and again at lines of the grid, so that a floodplain of 50,000
@@ -149,7 +153,9 @@ def _halve(
     high = np.floor(bounds[:, axis + 2] / grid.size).astype(np.int64) + _BIAS
     near = (high >= first) & (low < first + count)
     # a feature larger than the window is cut at the same lines as if all of it were wanted
-    while len(low) and (low[near].min(initial=start) < start or high[near].max(initial=start) >= start + span):
+    while len(low) and (
+        low[near].min(initial=start) < start or high[near].max(initial=start) >= start + span
+    ):
         span *= 2
         start = (first // span) * span
     stack = [(start, span, parts[near], owners[near], low[near], high[near])]
@@ -177,7 +183,14 @@ def _halve(
             new_lo = np.clip(new_lo, at if left else middle, None)
             new_hi = np.minimum(new_hi, (middle if left else at + size) - 1)
             stack.append(
-                (at if left else middle, size // 2, side, own[chosen][keep], new_lo, np.maximum(new_hi, new_lo))
+                (
+                    at if left else middle,
+                    size // 2,
+                    side,
+                    own[chosen][keep],
+                    new_lo,
+                    np.maximum(new_hi, new_lo),
+                )
             )
     if not done:
         return np.empty(0, object), np.zeros(0, np.int64), np.zeros(0, np.int64)

@@ -97,7 +97,19 @@ def pair_areas(ea, offsets_a, boxes_a, eb, offsets_b, left, right, out, start, s
 
 @njit(nogil=True, cache=True)
 def cell_areas(  # type: ignore[no-untyped-def]
-    ea, offsets_a, boxes_a, ranges_a, eb, offsets_b, boxes_b, cells, shape, weights, out, start, stop
+    ea,
+    offsets_a,
+    boxes_a,
+    ranges_a,
+    eb,
+    offsets_b,
+    boxes_b,
+    cells,
+    shape,
+    weights,
+    out,
+    start,
+    stop,
 ):
     """Weighted area of each A on the pieces of a layer that was cut into cells.
 
@@ -212,7 +224,21 @@ def _to_segment(own, s0, s1, closed, box, ax, ay, cx, cy, best):  # type: ignore
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def nearest(  # type: ignore[no-untyped-def]
-    own, offsets, boxes, closed, segments, size, ox, oy, shape, cells, members, limit, out, start, stop
+    own,
+    offsets,
+    boxes,
+    closed,
+    segments,
+    size,
+    ox,
+    oy,
+    shape,
+    cells,
+    members,
+    limit,
+    out,
+    start,
+    stop,
 ):
     """Distance from each subject to the nearest segment of a layer, exact.
 
@@ -267,7 +293,16 @@ def nearest(  # type: ignore[no-untyped-def]
                             if u * u + v * v > best:
                                 continue
                             d = _to_segment(
-                                own, offsets[s], offsets[s + 1], closed[s], box, ax, ay, cx, cy, best
+                                own,
+                                offsets[s],
+                                offsets[s + 1],
+                                closed[s],
+                                box,
+                                ax,
+                                ay,
+                                cx,
+                                cy,
+                                best,
                             )
                             if d < best:
                                 best = d
@@ -286,7 +321,9 @@ def nearest(  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def outline_deviation(points, reach, segments, radii, size, ox, oy, shape, cells, members, out, start, stop):  # type: ignore[no-untyped-def]
+def outline_deviation(
+    points, reach, segments, radii, size, ox, oy, shape, cells, members, out, start, stop
+):  # type: ignore[no-untyped-def]
     """``out[p]`` = least (distance to a segment - its radius) over all segments near a point.
 
     Zero: the point lies exactly on the outline of the buffer. Negative: the outline runs inside

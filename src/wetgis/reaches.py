@@ -122,7 +122,9 @@ def parcel_view(case: Case, subject_kind: str) -> pd.DataFrame:
         return case.subjects(subject_kind).assign(parcels_missing=False)
     projects, parcels = case.subjects("project"), case.subjects("parcel")
     links = _links(case)
-    joined = links.merge(parcels.assign(parcel_id=parcels["subject_id"].astype(object)), on="parcel_id", how="left")
+    own = parcels.drop(columns="project_id", errors="ignore")
+    own = own.assign(parcel_id=own["subject_id"].astype(object))
+    joined = links.merge(own, on="parcel_id", how="left")
     view = projects[[c for c in (*KEYS, "geometry_dim") if c in projects.columns]].copy()
     group = joined.groupby("project_id", sort=False)
     columns: dict[str, pd.Series] = {}

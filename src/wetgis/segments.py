@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Geometries = NDArray[np.object_]
 
-__all__ = ["Edges", "SegmentGrid", "Segments", "edges", "in_threads", "nearest_distance", "segments"]
+__all__ = [
+    "Edges",
+    "SegmentGrid",
+    "Segments",
+    "edges",
+    "in_threads",
+    "nearest_distance",
+    "segments",
+]
 
 
 def in_threads(

@@ -122,7 +122,7 @@ def look_over(
 
 
 def _centrelines(frame: geopandas.GeoDataFrame, log: IssueLog, about: dict[str, str]) -> None:
-    lines = (frame.geometry.geom_type.isin(["LineString", "MultiLineString"])).to_numpy()
+    lines = frame.geometry.geom_type.isin(["LineString", "MultiLineString"]).to_numpy().copy()
     if "half_width_ft" in frame.columns:
         lines &= frame["half_width_ft"].isna().to_numpy()
     if "measured_from" in frame.columns:
