@@ -87,7 +87,7 @@ def test_several_sources_are_one_layer_each_with_its_own_accuracy() -> None:
     frame = site.layers["wetlands"].frame
     assert list(frame["accuracy_ft"].isna()) == [False, True]
     assert frame["basis"][0] == "field_survey"
-    assert "1 of 2" in issue(site, "no_accuracy").message
+    assert issue(site, "no_accuracy", "wetlands")
     assert len(site.layers["wetlands"].sources) == 2
 
 
@@ -327,9 +327,8 @@ def streams(**columns: object) -> gpd.GeoDataFrame:
 
 def test_lines_without_a_half_width_and_piped_ones_are_counted() -> None:
     site = simple(watercourses=streams(half_width_ft=[4.0, None, None], piped=[True, False, None]))
-    assert issue(site, "centreline").message.startswith("2 watercourses")
-    assert issue(site, "centreline").message.endswith("b, c")
-    assert issue(site, "piped").message.startswith("1 watercourses")
+    assert issue(site, "centreline", "watercourses").message.startswith("2 watercourses")
+    assert issue(site, "piped", "watercourses").message.startswith("1 watercourses")
     assert "centreline" not in codes(simple(watercourses=streams(half_width_ft=4.0)))
     assert "piped" not in codes(simple(watercourses=streams()))
     banks = simple(watercourses=streams(measured_from="bank"))
@@ -337,11 +336,11 @@ def test_lines_without_a_half_width_and_piped_ones_are_counted() -> None:
 
 
 def test_no_stated_accuracy_is_a_note_on_layers_that_determine() -> None:
-    site = simple(soils=boxes((0, 0, 300, 300)))
-    assert "no_accuracy" in codes(site, "wetlands")
-    assert "no_accuracy" not in codes(site, "soils")
+    assert codes(simple(), "wetlands").count("no_accuracy") == 1
     stated = simple(wetlands=wetgis.Layer(boxes((150, 0, 180, 50)), accuracy_ft=0))
-    assert "no_accuracy" not in codes(stated)
+    assert "no_accuracy" not in codes(stated, "wetlands")
+    some = simple(wetlands=boxes((0, 0, 5, 5), (9, 0, 10, 5), accuracy_ft=[1.0, None]))
+    assert issue(some, "no_accuracy", "wetlands").message.startswith("1 of 2 features")
 
 
 # frozen, and grown -------------------------------------------------------------------------

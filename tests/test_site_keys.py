@@ -93,7 +93,7 @@ def test_as_of_picks_the_features_and_both_ends_count(folder: Path) -> None:
     assert site.as_of == datetime.date(2026, 11, 30)
     assert list(wet(site)["id"]) == ["0", "2"]
     (issue,) = found(site, "not_in_force")
-    assert issue.message == "2 of 4 features are not in force on 2026-11-30"
+    assert issue.message == "2 of 4 features are not in force on 2026-11-30."
     later = layers(folder, 'path = "wet.gpkg"\nid = "id"', head="as_of = 2026-12-01\n" + HEAD)
     assert list(wet(later)["id"]) == ["0", "1"]
 
@@ -227,7 +227,7 @@ def test_files_that_are_not_there_or_not_toml(folder: Path) -> None:
         wetgis.read_site(folder)
     with pytest.raises(InputError, match=r"no\.gpkg"):
         layers(folder, 'path = "no.gpkg"')
-    with pytest.raises(SiteError, match=r"\*\.shp"):
+    with pytest.raises(InputError, match=r"site.toml: layers.wetlands: \*\.shp"):
         layers(folder, 'path = "*.shp"')
     with pytest.raises(SiteError, match=r"layers.wetlands.path"):
         layers(folder, 'id = "WID"')
@@ -320,9 +320,11 @@ def test_duplicates_keep(folder: Path, rule: str) -> None:
     site = condos(folder, rule)
     frame = site.layers["parcels"].frame
     assert list(frame["id"]) == ["A", "B", "A"]
-    assert list(frame["record"]) == [1, 1, 2]
+    assert sorted(frame["record"][[0, 2]]) == [1, 2]
+    assert frame["record"][1] == 1
     (issue,) = found(site, "duplicate_id")
-    assert (issue.severity, issue.layer, issue.record_id) == ("warning", "parcels", "A")
+    assert (issue.severity, issue.layer) == ("warning", "parcels")
+    assert "(A)" in issue.message
 
 
 def test_duplicates_unite(folder: Path) -> None:
@@ -337,7 +339,7 @@ def test_duplicates_unite(folder: Path) -> None:
 
 
 def test_duplicates_error(folder: Path) -> None:
-    with pytest.raises(InputError, match=r"1 ids .* occur more than once: A"):
+    with pytest.raises(InputError, match=r"1 ids occur more than once \(A\)"):
         condos(folder, 'duplicates = "error"')
 
 
@@ -364,14 +366,14 @@ def test_unite_of_rows_without_geometry_stays_without() -> None:
 def test_accuracy_basis_and_source_date(folder: Path) -> None:
     plain = layers(folder)
     assert np.isnan(wet(plain)["accuracy_ft"][0])
-    assert found(plain, "no_accuracy")
+    assert "wetlands" in [i.layer for i in found(plain, "no_accuracy")]
     site = layers(
         folder,
         'path = "wet.gpkg"\naccuracy_ft = 5\nbasis = "city_map"\nsource_date = 2025-07-01',
     )
     row = wet(site).iloc[0]
     assert (row["accuracy_ft"], row["basis"], row["source_date"]) == (5, "city_map", "2025-07-01")
-    assert not found(site, "no_accuracy")
+    assert "wetlands" not in [i.layer for i in found(site, "no_accuracy")]
 
 
 # extent ------------------------------------------------------------------------------------

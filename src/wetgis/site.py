@@ -414,7 +414,7 @@ def _bounds(frame: Any) -> tuple[float, float, float, float]:
 
 
 def _read_all(several: tuple[Given, ...], crs: Any) -> tuple[Piece, ...]:
-    return tuple(piece for one in several for piece in read(one, crs))
+    return tuple(read(one, crs) for one in several)
 
 
 def _assemble(site: Site) -> Site:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wetgis.errors import CrsError, InputError
 from wetgis.issuelog import Issue
 from wetgis.schema import DETERMINING, EPS_FT, EPS_SQFT, SUBJECT_LAYERS
 
 if TYPE_CHECKING:
-    import numpy as np
     from pyproj import CRS
 
     from wetgis.sitelayers import RasterLayer, SiteLayer
@@ -105,7 +103,7 @@ def side_by_side(
         if kind == "parcels":
             continue
         against = parcels if kind == "footprints" else subjects
-        file = Path(layer.sources[0].path).name if layer.sources else ""
+        file = layer.sources[0].path if layer.sources else ""
         box = bounds_of([layer])
         issues += far_or_apart(kind, box, against, reach_ft=reach_ft, ft=ft, file=file)
     for kind, raster in rasters.items():
@@ -164,66 +162,21 @@ def some(ids: Sequence[str]) -> str:
 
 
 def layer_notes(layers: Mapping[str, SiteLayer]) -> list[Issue]:
-    """Piped and centreline watercourses, and determining layers without a stated accuracy."""
+    """A note for each determining layer some of whose features have no stated accuracy.
+
+    The reader says so where none has.
+    """
     issues = []
     for kind in DETERMINING:
         layer = layers.get(kind)
-        if layer is None or not len(layer.frame):
+        if layer is None or any(i.code == "no_accuracy" for i in layer.issues):
             continue
-        if kind == "watercourses":
-            issues += _watercourse_notes(layer)
-        unknown = ~_numbers(layer.frame, "accuracy_ft").notna().to_numpy()
+        unknown = layer.frame["accuracy_ft"].isna()
         if unknown.any():
-            issues.append(
-                Issue("note", "no_accuracy", f"{int(unknown.sum())} of {len(unknown)} features of"
-                      f" '{kind}' have no stated horizontal accuracy", layer=kind,
-                      effect="no interval is given for what is measured from them")
-            )  # fmt: skip
+            text = f"{int(unknown.sum())} of {len(unknown)} features have no stated accuracy."
+            effect = "no interval is given for what is measured from them"
+            issues.append(Issue("note", "no_accuracy", text, layer=kind, effect=effect))
     return issues
-
-
-def _numbers(frame: Any, column: str) -> Any:
-    import pandas as pd
-
-    if column not in frame.columns:
-        return pd.Series(float("nan"), index=frame.index)
-    return pd.to_numeric(frame[column], errors="coerce")
-
-
-def _watercourse_notes(layer: SiteLayer) -> list[Issue]:
-    import shapely
-
-    frame, issues = layer.frame, []
-    if "piped" in frame.columns:
-        piped = truths(frame["piped"])
-        if piped.any():
-            issues.append(
-                Issue("note", "piped", f"{int(piped.sum())} watercourses are marked as piped:"
-                      f" {some(list(frame['id'][piped]))}", layer=layer.kind,
-                      effect="they are buffered like the others; see whether the law counts them")
-            )  # fmt: skip
-    lines = shapely.get_dimensions(frame.geometry.to_numpy()) == 1
-    lines &= ~(_numbers(frame, "half_width_ft") > 0).to_numpy()
-    if "measured_from" in frame.columns:
-        # a line that is the bank itself is where the law measures from
-        lines &= ~frame["measured_from"].isin(["bank", "edge"]).to_numpy()
-    if lines.any():
-        issues.append(
-            Issue("warning", "centreline", f"{int(lines.sum())} watercourses are lines without a"
-                  f" half-width: {some(list(frame['id'][lines]))}", layer=layer.kind,
-                  effect="distances are from the line as drawn, so the buffer is understated by"
-                  " half the channel's width")
-        )  # fmt: skip
-    return issues
-
-
-def truths(column: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Where a column says yes: true, 1, or a text that says so; not known is no."""
-    import numpy as np
-
-    yes = {"true", "t", "yes", "y", "1", "1.0"}
-    values = column.astype("object").where(column.notna(), "")
-    return np.array([str(v).strip().lower() in yes for v in values], dtype=bool)
 
 
 def refuse_if_strict(layers: Mapping[str, SiteLayer], *, ft: float) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wetgis.errors import InputError, SiteError
-from wetgis.issuelog import Issue
+from wetgis.issuelog import Issue, IssueLog
 from wetgis.schema import SUBJECT_LAYERS
 from wetgis.siteconfig import VECTOR_KEYS, RasterKeys, is_raster, layer_keys, unknown_key
 from wetgis.sources.keys import LayerKeys
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from wetgis.crs import Operation
     from wetgis.provenance import SourceRecord
+    from wetgis.sources.reading import Loaded
 
 __all__ = [
     "Given",
@@ -40,7 +41,6 @@ __all__ = [
 ]
 
 _GLOB = set("*?[")
-_EXAMPLES = 5
 #: What to do with a repeated id, from the mildest to the strictest.
 _RULES = ("keep", "unite", "error")
 
@@ -125,9 +125,9 @@ class Given:
         path: Any = "(frame)" if self.frame is not None else list(self.names)
         return {"path": path[0] if len(path) == 1 else path, **shown}
 
-    def files(self) -> list[tuple[str, str]]:
-        """Each file, as given and as to be opened; globs are resolved, in order of their names."""
-        return [pair for name in self.names for pair in _resolve(name, self.base, self)]
+    def files(self) -> list[Path]:
+        """Each file to be opened; globs are resolved, in order of their names."""
+        return [path for name in self.names for path in _resolve(name, self)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,11 +136,15 @@ class Piece:
 
     keys: LayerKeys
     frame: gpd.GeoDataFrame
-    source: SourceRecord | None = None
-    operation: Operation | None = None
+    sources: tuple[SourceRecord, ...] = ()
+    operations: tuple[Operation, ...] = ()
     issues: tuple[Issue, ...] = ()
     polygons: BaseGeometry | None = None
-    file: str = ""
+
+    @property
+    def about(self) -> str:
+        """The files, for issues."""
+        return ", ".join(dict.fromkeys(source.path for source in self.sources))
 
 
 def givens(kind: str, value: Any, *, base: Path | None, where: str) -> tuple[Given, ...]:
@@ -181,60 +185,54 @@ def _given(kind: str, value: Any, base: Path | None, where: str, place: str) -> 
     return Given(kind, checked_keys, names=tuple(str(n) for n in names), base=base, where=where)
 
 
-def _resolve(name: str, base: Path | None, given: Given) -> list[tuple[str, str]]:
+def _resolve(name: str, given: Given) -> list[Path]:
     path = Path(name).expanduser()
-    full = path if base is None or path.is_absolute() else base / path
-    if full.exists() or not _GLOB & set(name):
-        return [(name, str(full))]
-    # a glob is one layer of several files, each with a record of its own
-    hits = sorted(glob.glob(str(full), recursive=True))
+    full = path if given.base is None or path.is_absolute() else given.base / path
+    if full.exists():
+        return [full]
+    hits = sorted(glob.glob(str(full), recursive=True)) if _GLOB & set(name) else []
     if not hits:
-        raise SiteError(
-            f"no file fits '{name}' (layers.{given.kind}.path).",
+        raise InputError(
+            f"there is no file '{name}' (layers.{given.kind}.path).",
             needed="a file, or a glob that fits at least one",
             where=given.where,
         )
-    if base is None or path.is_absolute():
-        return [(hit, hit) for hit in hits]
-    return [(Path(os.path.relpath(hit, base)).as_posix(), hit) for hit in hits]
+    return [Path(hit) for hit in hits]
 
 
-def beside(name: str, base: Path | None) -> str:
-    """A path in a key, relative to the site file."""
-    return name if base is None or Path(name).is_absolute() else str(base / name)
+def read(given: Given, target_crs: Any) -> Piece:
+    """Read a source into the target CRS (None: as it is). A frame is copied by the reader.
 
-
-def read(given: Given, target_crs: Any) -> list[Piece]:
-    """Read every file of a source into the target CRS (None: as it is).
-
-    A frame is copied by the reader; two layers of a site never share rows.
+    Repeated ids are looked at later, among the features that are in force.
     """
     keys = given.keys
     assert isinstance(keys, LayerKeys)
-    if keys.components:
-        keys = keys.model_copy(update={"components": beside(keys.components, given.base)})
-    polygons, extra = _stated_extent(given, keys, target_crs)
-    if given.frame is not None:
-        pieces = [_piece(given.frame, given.kind, keys, target_crs, "")]
-    else:
-        pieces = [_piece(path, given.kind, keys, target_crs, name) for name, path in given.files()]
-    first = replace(pieces[0], issues=(*pieces[0].issues, *extra))
-    return [replace(p, polygons=polygons) for p in (first, *pieces[1:])]
-
-
-def _piece(source: Any, kind: str, keys: LayerKeys, crs: Any, name: str) -> Piece:
-    from wetgis.sources import load
-
-    loaded = load(source, kind, keys, crs)
-    record = replace(loaded.source, path=name) if name else loaded.source
+    try:
+        loaded = _load(given, keys, target_crs)
+        polygons, extra = _stated_extent(given, keys, target_crs)
+    except InputError as error:
+        # which layer of which site: the reader knows only the file
+        place = [t for t in (given.where, f"layers.{given.kind}", error.where) if t]
+        raise type(error)(
+            error.found, needed=error.needed, mend=error.mend, where=": ".join(place)
+        ) from error
+    issues = [replace(i, layer=given.kind) for i in loaded.issues if i.code != "duplicate_id"]
     return Piece(
         keys=keys,
         frame=loaded.frame,
-        source=record,
-        operation=loaded.operation,
-        issues=tuple(loaded.issues),
-        file=Path(name).name,
+        sources=loaded.sources,
+        operations=loaded.operations,
+        issues=(*issues, *extra),
+        polygons=polygons,
     )
+
+
+def _load(given: Given, keys: LayerKeys, crs: Any) -> Loaded:
+    from wetgis.sources import load
+
+    source = given.frame if given.frame is not None else list(given.names)
+    kept = keys.model_copy(update={"duplicates": "keep"})
+    return load(source, given.kind, kept, crs, base=given.base)
 
 
 def read_raster(several: Sequence[Given]) -> RasterLayer:
@@ -248,13 +246,7 @@ def read_raster(several: Sequence[Given]) -> RasterLayer:
         Where the sources of one kind state different vertical units.
     """
     kind = several[0].kind
-    files = [pair for given in several for pair in given.files()]
-    for name, path in files:
-        if not Path(path).exists() and "://" not in path and not path.startswith("/vsi"):
-            raise InputError(
-                f"there is no file '{name}'.", needed=f"a raster (layers.{kind}.path)",
-                where=several[0].where,
-            )  # fmt: skip
+    files = [path for given in several for path in given.files()]
     units = {getattr(given.keys, "z_unit", None) for given in several}
     if len(units) > 1:
         raise SiteError(
@@ -262,25 +254,22 @@ def read_raster(several: Sequence[Given]) -> RasterLayer:
             needed="one z_unit for all of them",
             where=several[0].where,
         )
-    return RasterLayer(kind, tuple(Path(path) for _, path in files), z_unit=units.pop())
+    return RasterLayer(kind, tuple(files), z_unit=units.pop())
 
 
 def _stated_extent(
     given: Given, keys: LayerKeys, crs: Any
 ) -> tuple[BaseGeometry | None, tuple[Issue, ...]]:
     """The polygons of an extent that is a layer of its own, in the target CRS."""
-    import shapely
+    from wetgis.sources import load
 
     extent = keys.extent
     if extent is None or extent in ("municipality", "features"):
         return None, ()
-    names = [extent] if isinstance(extent, str) else extent
-    pieces = [
-        _piece(beside(name, given.base), "municipality", LayerKeys(), crs, name) for name in names
-    ]
-    what = f"the extent of layers.{given.kind}"
-    polygons = shapely.union_all([polygons_of(p.frame, what, given.where) for p in pieces])
-    return polygons, tuple(issue for p in pieces for issue in p.issues)
+    loaded = load(extent, "municipality", LayerKeys(), crs, base=given.base)
+    polygons = polygons_of(loaded.frame, f"the extent of layers.{given.kind}", given.where)
+    wrong = [i for i in loaded.issues if i.severity != "note" or i.code == "repaired"]
+    return polygons, tuple(replace(i, layer=f"{given.kind} (extent)") for i in wrong)
 
 
 def polygons_of(frame: gpd.GeoDataFrame, what: str, where: str) -> BaseGeometry:
@@ -303,27 +292,24 @@ def join(
     where: str = "",
 ) -> SiteLayer:
     """All pieces of a kind as one layer, as it is in force on a day."""
-    import numpy as np
+    from wetgis.sources import number_records
 
-    log: list[Issue] = [issue for piece in pieces for issue in piece.issues]
-    frames = [_in_force(piece, kind, as_of, log) for piece in pieces]
-    rules = np.repeat([_RULES.index(p.keys.duplicates) for p in pieces], [len(f) for f in frames])
+    log = IssueLog([issue for piece in pieces for issue in piece.issues])
+    frames = [
+        _duplicates(_in_force(piece, kind, as_of, log), kind, [piece], log) for piece in pieces
+    ]
     frame = _concat(frames)
-    frame = _duplicates(frame, rules, kind, log, where)
+    if len(pieces) > 1 and _shared_ids(frames):
+        frame = _duplicates(frame, kind, pieces, log)
     if kind in SUBJECT_LAYERS:
-        frame["record"] = (frame.groupby("id").cumcount() + 1).astype("int64")
-    if not len(frame) and not any(i.code == "empty_layer" for i in log):
-        log.append(
-            Issue("warning", "empty_layer", f"the layer '{kind}' has no records", layer=kind,
-                  effect="nothing of this kind is found anywhere")
-        )  # fmt: skip
+        frame["record"] = number_records(frame)
     return SiteLayer(
         kind=kind,
         frame=frame,
         extent=_extent(kind, pieces, municipality, where),
-        sources=tuple(p.source for p in pieces if p.source is not None),
-        operations=tuple(p.operation for p in pieces if p.operation is not None),
-        issues=tuple(log),
+        sources=tuple(source for p in pieces for source in p.sources),
+        operations=tuple(operation for p in pieces for operation in p.operations),
+        issues=tuple(log.rows),
         keep=tuple(dict.fromkeys(k for p in pieces for k in p.keys.keep)),
     )
 
@@ -344,7 +330,7 @@ def _concat(frames: list[gpd.GeoDataFrame]) -> gpd.GeoDataFrame:
     return frame
 
 
-def _in_force(piece: Piece, kind: str, as_of: datetime.date, log: list[Issue]) -> gpd.GeoDataFrame:
+def _in_force(piece: Piece, kind: str, as_of: datetime.date, log: IssueLog) -> gpd.GeoDataFrame:
     """The features of a piece that are in force on a day; both ends count."""
     import numpy as np
 
@@ -355,20 +341,17 @@ def _in_force(piece: Piece, kind: str, as_of: datetime.date, log: list[Issue]) -
             continue
         days, bad = _days(frame[column])
         if bad.any():
-            log.append(
-                Issue("warning", "bad_value", f"{int(bad.sum())} values of {column} are no day,"
-                      f" as '{frame[column][bad].iloc[0]}'", layer=kind, file=piece.file,
-                      effect="taken as not stated, so these features count as in force")
-            )  # fmt: skip
+            example = frame[column][bad].iloc[0]
+            text = f"{int(bad.sum())} values of {column} are no day, as '{example}'."
+            effect = "taken as not stated, so these features count as in force"
+            log.add("warning", "bad_value", text, layer=kind, file=piece.about, effect=effect)
         after = (days - np.datetime64(as_of, "D")).astype("int64") * sign > 0
         inside &= ~(after & ~np.isnat(days))
     if inside.all():
         return frame
-    log.append(
-        Issue("note", "not_in_force", f"{int((~inside).sum())} of {len(frame)} features are not"
-              f" in force on {as_of.isoformat()}", layer=kind, file=piece.file,
-              effect="they are left out")
-    )  # fmt: skip
+    out = int((~inside).sum())
+    text = f"{out} of {len(frame)} features are not in force on {as_of.isoformat()}."
+    log.add("note", "not_in_force", text, layer=kind, file=piece.about, effect="they are left out")
     return frame[inside]
 
 
@@ -387,51 +370,22 @@ def _days(column: Any) -> tuple[Any, Any]:
 
 
 def _duplicates(
-    frame: gpd.GeoDataFrame, rules: Any, kind: str, log: list[Issue], where: str
+    frame: gpd.GeoDataFrame, kind: str, pieces: Sequence[Piece], log: IssueLog
 ) -> gpd.GeoDataFrame:
-    """Apply the strictest rule among the rows of a repeated id.
+    """Repeated ids, by the strictest rule of the sources that they come from."""
+    from wetgis.sources.checks import duplicates
 
-    Rows of one wetland (or soil unit) repeat its id by nature, so only subjects are warned about.
-    """
-    repeated = frame["id"].duplicated(keep=False).to_numpy()
-    if not repeated.any():
-        return frame
-    rule = frame.assign(_rule=rules).groupby("id")["_rule"].transform("max").to_numpy()
-    names = frame["id"][repeated].drop_duplicates()
-    shown = ", ".join(names[:_EXAMPLES]) + (", ..." if len(names) > _EXAMPLES else "")
-    if (repeated & (rule == _RULES.index("error"))).any():
-        raise InputError(
-            f"{len(names)} ids of the layer '{kind}' occur more than once: {shown}.",
-            needed="one row an id",
-            mend='correct the ids, or write duplicates = "keep" or "unite"',
-            where=where,
-        )
-    unite = repeated & (rule == _RULES.index("unite"))
-    if unite.any():
-        frame = _unite(frame, unite)
-    elif kind not in SUBJECT_LAYERS:
-        return frame
-    effect = "rows of one id were united" if unite.any() else "each row is a subject of its own"
-    log.append(
-        Issue("warning", "duplicate_id", f"{len(names)} ids occur more than once: {shown}",
-              layer=kind, record_id=names.iloc[0] if len(names) == 1 else "", effect=effect)
-    )  # fmt: skip
-    return frame
+    keys = max((p.keys for p in pieces), key=lambda k: _RULES.index(k.duplicates))
+    files = ", ".join(dict.fromkeys(p.about for p in pieces))
+    return duplicates(frame, kind, keys, log, {"layer": kind, "file": files})
 
 
-def _unite(frame: gpd.GeoDataFrame, which: Any) -> gpd.GeoDataFrame:
-    """Rows of one id as one: the union of their geometries, the first value that is stated."""
+def _shared_ids(frames: Sequence[gpd.GeoDataFrame]) -> bool:
+    """Whether an id stands in more than one source."""
     import pandas as pd
-    import shapely
 
-    many = frame[which]
-    first = many.reset_index().groupby("id", sort=False)["index"].min()
-    united = many.dissolve(by="id", aggfunc="first", sort=False).reset_index()
-    unusable = shapely.is_empty(united.geometry.array)
-    united.loc[unusable, united.geometry.name] = None
-    united.index = pd.Index(first.loc[united["id"]].to_numpy())
-    joined = pd.concat([frame[~which], united[frame.columns]]).sort_index()
-    return joined.reset_index(drop=True)
+    ids = [frame["id"].drop_duplicates() for frame in frames if len(frame)]
+    return bool(ids) and bool(pd.concat(ids).duplicated().any())
 
 
 def _extent(
