@@ -166,9 +166,14 @@ def _look_at_layer(
     issues += loaded.issues
     row = _frame_row(loaded.frame)
     made = any(i.code == "generated_id" for i in loaded.issues)
+    # the reader has brought it into a CRS that may be measured in; said is what the file is in
+    unfit = next((i.message for i in loaded.issues if i.code == "unfit_crs"), "")
     rows.append(
         {
             **row,
+            "crs": loaded.source.crs,
+            "fit_to_measure": not unfit,
+            "unfit_because": unfit,
             "file": str(path),
             "layer": loaded.source.layer,
             "kind": "",
