@@ -245,16 +245,36 @@ def _note(sums, weight, value, noise, above):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _cover_rows(buffer, width, row0, row1, at, values, noise, above, cut, sums):  # type: ignore[no-untyped-def]
-    """Read the buffer's rows off and count their cells; ``at``: of the buffer in the window."""
+    """Read the buffer's rows off and count their cells; ``at``: of the buffer in the window.
+
+    Known cells are counted in locals, in the same order as ``_note`` would: most cells are.
+    """
+    known = sums[0]
+    over = sums[3]
+    total = sums[5]
+    top = sums[6]
+    over_eps = above + EPS_PCT
     for row in range(row0, row1):
         line = buffer[row - row0]
+        value_row = values[row + at[1]]
+        noise_row = noise[row + at[1]]
         covered = 0.0
         for c in range(width):
             covered += line[c]
             if covered > cut:
-                r = row + at[1]
-                k = c + at[0]
-                _note(sums, covered, values[r, k], noise[r, k], above)
+                value = value_row[c + at[0]]
+                if value == value:
+                    known += covered
+                    total += covered * value
+                    top = max(top, value)
+                    if value > over_eps and value > above + noise_row[c + at[0]]:
+                        over += covered
+                else:
+                    _note(sums, covered, value, noise_row[c + at[0]], above)
+    sums[0] = known
+    sums[3] = over
+    sums[5] = total
+    sums[6] = top
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -221,6 +221,15 @@ def _horn(z, why, m, slope, noise):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
+def _highest(z):  # type: ignore[no-untyped-def]
+    top = 0.0
+    for row in z:
+        for x in row:
+            top = max(top, abs(x)) if x == x else top
+    return top
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
 def _rounding(z, slope, noise, per_step):  # type: ignore[no-untyped-def]
     """The float32 step of the highest height in each window, in percentage points."""
     for r in range(1, z.shape[0] - 1):
@@ -258,7 +267,7 @@ def horn_slope(
     shape = (heights.shape[0] - 2, heights.shape[1] - 2)
     slope, noise = np.empty(shape), np.empty(shape, np.float32)
     _horn(heights, why, matrix, slope, noise)
-    top = np.nanmax(np.abs(heights)) if np.isfinite(heights).any() else 0.0
+    top = _highest(heights)
     # below this height every step is lost in the tolerance that holds anyway
     if per_step * float(np.spacing(np.float32(top))) > EPS_PCT:
         _rounding(heights, slope, noise, per_step)

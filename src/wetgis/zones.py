@@ -72,8 +72,8 @@ def summarise(
     -------
     dict of float64 arrays
         ``covered``, ``known``, ``unknown``, ``above``, ``impossible``: shares of the shape's area
-        (length for lines, count for points); ``mean``, ``max`` over its known part. Nothing known: ``above``,
-        ``mean`` and ``max`` are NaN.
+        (length for lines, count for points); ``mean``, ``max`` over its known part. Nothing known:
+        ``above``, ``mean`` and ``max`` are NaN.
     """
     out = {k: np.full(len(geometries), np.nan) for k in _NAMES}
     index = np.flatnonzero(_has_places(geometries))
@@ -276,7 +276,8 @@ def _windows(boxes: Ints, grid: Grid) -> Iterator[tuple[Ints, Rows, Rows]]:
     large = on & ((c1 - c0 > BLOCK) | (r1 - r0 > BLOCK))
     small = np.flatnonzero(on & ~large)
     block = (r0 + r1)[small] // (2 * BLOCK), (c0 + c1)[small] // (2 * BLOCK)
-    order = np.lexsort(block[::-1])
+    # within a block along bands of rows: neighbours then find their cells in the processor's cache
+    order = np.lexsort((c0[small], r0[small] // 128, block[1], block[0]))
     key = np.column_stack(block)[order]
     cuts = np.flatnonzero((np.diff(key, axis=0) != 0).any(axis=1)) + 1
     for pick in np.split(small[order], cuts) if len(small) else ():

@@ -113,9 +113,10 @@ def band_of(
     if use == "heights":
         return _heights(words, kind, stated)
     if stated is not None:
-        raise UsageError(
-            f"z_unit = '{stated}' was stated for a raster whose numbers are no heights.",
+        raise InputError(
+            f"z_unit = '{stated}' is stated for a raster whose numbers are no heights.",
             mend="leave z_unit out",
+            where=words[0].file,
         )
     found = {_angle_or_length(w) for w in words}
     if len(found) > 1:
