@@ -68,7 +68,11 @@ class Evidence:
         The measures of every subject, with all canonical attributes and facts of a footprint or
         parcel as further columns, and ``boundary_wetland_ft``, ``boundary_watercourse_ft``,
         ``boundary_buffer_ft``, ``boundary_floodplain_ft`` (the length of that boundary inside the
-        subject), ``sliver`` (bool), ``geometry_dim`` (0, 1, 2; -1 unusable), ``combined_factor``.
+        subject), ``sliver`` (bool), ``geometry_dim`` (0, 1, 2; -1 unusable), ``combined_factor``,
+        ``unmapped_reach`` (bool: ground beyond the ``extent`` of a W or WC layer lies under the
+        subject or within the largest legal distance of it). Where they are there,
+        ``unmapped_reach_wetlands`` and ``unmapped_reach_watercourses`` tell the layers apart, and
+        ``slope_eps_pct`` is what counts as equal for the slopes of this subject's surface.
     contacts : DataFrame
         The contract's columns and ``CONTACT_EXTRA_COLUMNS``.
     members : DataFrame

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
-from wetgis import nearness
+from wetgis import decisions, determination, ground, nearness, projects
 from wetgis.evidence import Evidence
 from wetgis.packs import Pack
 from wetgis.packs.model import Rule
@@ -30,6 +30,32 @@ KIND_FUNCTIONS: dict[str, KindFunction] = {
     "counted_regulator": nearness.counted_regulator,
     "watercourse_kept": nearness.watercourse_kept,
     "stockpile_distance": nearness.stockpile_distance,
+    "hydric_ground": ground.hydric_ground,
+    "floodplain_ground": ground.floodplain_ground,
+    "steep_ground": ground.steep_ground,
+    "proposed_slope": ground.proposed_slope,
+    "channel_overlap": ground.channel_overlap,
+    "strip_beyond_toe": ground.strip_beyond_toe,
+    "permit_within": decisions.permit_within,
+    "regulated_activity": decisions.regulated_activity,
+    "use_of_right": decisions.use_of_right,
+    "provisos": decisions.provisos,
+    "screening_order": determination.screening_order,
+    "map_caveat": determination.map_caveat,
+    "attach_determination": determination.attach_determination,
+    "unmapped_finding": determination.unmapped_finding,
+    "parcels_as_unit": projects.parcels_as_unit,
+    "common_plan": projects.common_plan,
+    "total_disturbance": projects.total_disturbance,
+    "disturbance_over": projects.disturbance_over,
+    "permit_tier": projects.permit_tier,
+    "exempt_activity": projects.exempt_activity,
+    "exempt_by_location": projects.exempt_by_location,
+    "exempt_by_size": projects.exempt_by_size,
+    "exempt_duty": projects.exempt_duty,
+    "deemed_permit": projects.deemed_permit,
+    "parcels_prepared": projects.parcels_prepared,
+    "study_area": projects.study_area,
 }
 
 

@@ -72,7 +72,7 @@ class Case:
 
     def subjects(self, kind: str) -> pd.DataFrame:
         """The subjects of one kind, in the order of the evidence."""
-        return self._once(("subjects", kind), lambda: self._subjects(kind))
+        return self.once(("subjects", kind), lambda: self._subjects(kind))
 
     def _subjects(self, kind: str) -> pd.DataFrame:
         table = self.evidence.subjects
@@ -82,7 +82,7 @@ class Case:
         """Contacts of the subjects of one kind with features of some layers, nearest first."""
         names = tuple(SINGULAR.get(kind, kind) for kind in kinds)
         key = ("contacts", subject_kind, names)
-        return self._once(key, lambda: self._contacts(subject_kind, names))
+        return self.once(key, lambda: self._contacts(subject_kind, names))
 
     def _contacts(self, subject_kind: str, names: tuple[str, ...]) -> pd.DataFrame:
         table = self.evidence.contacts
@@ -91,7 +91,7 @@ class Case:
         found = table[mask].drop(columns="geometry", errors="ignore")
         return found.sort_values(order, kind="stable").reset_index(drop=True)
 
-    def _once(self, key: Any, make: Any) -> Any:
+    def once(self, key: Any, make: Any) -> Any:
         if key not in self._cache:
             self._cache[key] = make()
         return self._cache[key]
