@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import shapely
@@ -80,7 +81,7 @@ def outlines(grid: Grid, field: Array, low: float, high: float) -> list[shapely.
     ).filled(low, high)
     polygons = []
     for points, offsets in zip(*made, strict=True):
-        rings = [points[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+        rings = [points[a:b] for a, b in pairwise(offsets)]
         rings = [r for r in rings if len(r) >= 4]
         if rings:
             polygons.append(shapely.make_valid(shapely.Polygon(rings[0], rings[1:])))

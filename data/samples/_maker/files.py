@@ -29,6 +29,10 @@ def frame(
     shapes = np.array([r["geometry"] for r in rows], dtype=object)
     moved = shapely.transform(shapes, lambda xy: np.round(xy + np.array(origin), 2))
     data = pd.DataFrame([{k: v for k, v in r.items() if k != "geometry"} for r in rows])
+    for name in data.columns:
+        # yes, no and not stated stay that; as objects they would be written as words
+        if any(isinstance(v, bool) for v in data[name]):
+            data[name] = data[name].astype("boolean")
     made = gpd.GeoDataFrame(data, geometry=gpd.GeoSeries(moved, crs=HOME))
     if crs == HOME:
         return made
@@ -84,16 +88,16 @@ def write_geojson(layer: gpd.GeoDataFrame, path: Path) -> None:
             {
                 "type": "Feature",
                 "properties": {k: _plain(v) for k, v in row.items()},
-                "geometry": None if shape is None else _rounded(shapely.geometry.mapping(shape), digits),
+                "geometry": None
+                if shape is None
+                else _rounded(shapely.geometry.mapping(shape), digits),
             }
         )
     lines = ",\n".join(json.dumps(f, ensure_ascii=False) for f in features)
     crs = {"type": "name", "properties": {"name": f"urn:ogc:def:crs:EPSG::{code}"}}
     head = "" if code == 4326 else f'"crs": {json.dumps(crs)},\n'
-    path.write_text(
-        f'{{"type": "FeatureCollection", "name": "{path.stem}",\n{head}"features": [\n{lines}\n]}}\n',
-        encoding="utf-8",
-    )
+    start = f'{{"type": "FeatureCollection", "name": "{path.stem}",\n{head}"features": [\n'
+    path.write_text(f"{start}{lines}\n]}}\n", encoding="utf-8")
 
 
 def _plain(value: Any) -> Any:

@@ -8,8 +8,19 @@ import numpy as np
 import shapely
 
 from . import lots as lt
-from .fields import Array, Grid, channels, flow, inside, nearest, noise, outlines, soft_min
-from .shapes import blob, meander, smooth
+from .fields import (
+    Array,
+    Grid,
+    channels,
+    flow,
+    inside,
+    nearest,
+    noise,
+    outlines,
+    slope_pct,
+    soft_min,
+)
+from .shapes import blob, meander, smooth, with_island
 
 #: South-west corner of the town in EPSG:2260, survey feet.
 ORIGIN = (575_400.0, 906_500.0)
@@ -90,7 +101,13 @@ def _streams(grid: Grid, run: tuple, rng: np.random.Generator) -> tuple[list[Str
         top = min(level.get(start, np.inf), heights[0])
         heights = np.minimum(heights, top) - 0.002 * np.arange(len(line))
         level[end] = min(level.get(end, np.inf), heights[-1])
-        kind = "perennial" if cells * acres > 70 else "intermittent" if cells * acres > 26 else "ephemeral"
+        kind = (
+            "perennial"
+            if cells * acres > 70
+            else "intermittent"
+            if cells * acres > 26
+            else "ephemeral"
+        )
         half = round(float(1.5 + 0.42 * np.sqrt(cells * acres)), 1)
         streams.append(Stream("", line, half, kind))
         points.append(line)
@@ -108,7 +125,9 @@ def resample_like(course: Array, n: int) -> Array:
 def _ponds(basin: tuple, streams: list[Stream], rng) -> dict[str, shapely.Polygon]:
     """A lake in the deepest hollow, a mill pond on the largest stream, a farm pond aside."""
     inner = shapely.box(500, 500, SIZE[0] - 500, SIZE[1] - 500)
-    middles = [(s, shapely.LineString(s.points).interpolate(0.45, normalized=True)) for s in streams]
+    middles = [
+        (s, shapely.LineString(s.points).interpolate(0.45, normalized=True)) for s in streams
+    ]
     middles = [(s.half, p) for s, p in middles if inner.contains(p)]
     mill = max(middles, key=lambda m: m[0])[1]
     return {
@@ -129,6 +148,8 @@ def _wetlands(grid: Grid, above: Array, away: Array, waters: list, rng) -> list[
         if part.geom_type == "Polygon" and part.area > 1200:
             holes = [h for h in part.interiors if shapely.Polygon(h).area > 400]
             out.append(shapely.Polygon(part.exterior, holes).simplify(0.8))
+    for k in np.argsort([-p.area for p in out])[1:3]:
+        out[k] = with_island(out[k], rng)
     return out
 
 
@@ -164,7 +185,9 @@ def streets(made: Ground) -> list[lt.Street]:
     base = 1 + 9.0 * wet + 2.5 * (made.away < 45)[np.ix_(rows, columns)]
     out: list[lt.Street] = []
     for name, start, goal, ends, half in ROADS:
-        a, b = (_on_road(p, out) if e == "j" else p for p, e in zip((start, goal), ends, strict=True))
+        a, b = (
+            _on_road(p, out) if e == "j" else p for p, e in zip((start, goal), ends, strict=True)
+        )
         crowd = shapely.union_all([s.line.buffer(340) for s in out]).difference(
             shapely.union_all([shapely.Point(a).buffer(420), shapely.Point(b).buffer(420)])
         )
@@ -173,7 +196,14 @@ def streets(made: Ground) -> list[lt.Street]:
         cells = np.array(path)
         points = np.column_stack([coarse.xs[cells[:, 1]], coarse.ys[cells[:, 0]]])
         points[0], points[-1] = a, b
-        out.append(lt.Street(name, smooth(points, 20, 130 if ends[1] == "d" else 85), half, dead_end=ends[1] == "d"))
+        out.append(
+            lt.Street(
+                name,
+                smooth(points, 20, 130 if ends[1] == "d" else 85),
+                half,
+                dead_end=ends[1] == "d",
+            )
+        )
     return out
 
 
@@ -187,3 +217,14 @@ def _on_road(spot: tuple[float, float], streets: list[lt.Street]) -> tuple[float
     nearest_line = min(lines, key=lambda line: line.distance(shapely.Point(spot)))
     p = nearest_line.interpolate(nearest_line.project(shapely.Point(spot)))
     return p.x, p.y
+
+
+def waters_of(made: Ground) -> list[shapely.Geometry]:
+    """Ponds, and channels at their width."""
+    lines = [shapely.LineString(s.points).buffer(s.half, cap_style="flat") for s in made.streams]
+    return [*made.ponds.values(), *lines]
+
+
+def slope_of(made: Ground) -> Array:
+    """Slope of the surface in percent."""
+    return slope_pct(made.z, made.grid.cell)

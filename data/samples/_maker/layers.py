@@ -72,7 +72,13 @@ def soil_units(grid: Grid, labels: Array, units: dict[int, tuple[str, str]], are
         symbol, key = units[label]
         for shape in shapes:
             rows.append(
-                {"AREASYMBOL": area, "SPATIALVER": 7, "MUSYM": symbol, "MUKEY": key, "geometry": shape}
+                {
+                    "AREASYMBOL": area,
+                    "SPATIALVER": 7,
+                    "MUSYM": symbol,
+                    "MUKEY": key,
+                    "geometry": shape,
+                }
             )
     return rows
 

@@ -6,7 +6,9 @@ square on the street and rear lines meet half way, as a subdivider draws them.
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import shapely
@@ -59,7 +61,7 @@ def _frontages(row: shapely.Geometry, rng: np.random.Generator, wide: tuple[floa
             while stops[-1] < ring.length:
                 stops.append(stops[-1] + rng.uniform(*wide))
             stops = np.array(stops) * ring.length / stops[-1]
-            for a, b in zip(stops[:-1], stops[1:], strict=True):
+            for a, b in pairwise(stops):
                 n = max(3, int((b - a) / 7))
                 at = a + (np.arange(n) + 0.5) * (b - a) / n
                 points.append(shapely.get_coordinates(shapely.line_interpolate_point(ring, at)))
@@ -101,11 +103,7 @@ def cut_lots(
 
 def _simplified(pieces: list, rear: list, deep: float) -> tuple[list, list]:
     """Straight side and rear lines; frontages and shores stay curved."""
-    numbered = [
-        (k, part)
-        for k, piece in enumerate(pieces)
-        for part in _largest(piece)
-    ]
+    numbered = [(k, part) for k, piece in enumerate(pieces) for part in _largest(piece)]
     everything = np.array([p for _, p in numbered] + rear)
     simple = shapely.coverage_simplify(everything, deep / 22, simplify_boundary=False)
     # the outer lines keep a vertex a foot or so, not one every inch
@@ -191,8 +189,6 @@ def least_cost(
     cost: Array, slope: tuple[Array, float], start: tuple[int, int], goal: tuple[int, int]
 ) -> list[tuple[int, int]]:
     """Cheapest way over a grid; climbing costs with the square of the grade."""
-    import heapq
-
     z, cell = slope
     best = {start: 0.0}
     came: dict = {}

@@ -23,7 +23,9 @@ def with_rear(lots: list[Lot], rear: list[shapely.Polygon]) -> list[Lot]:
     return out
 
 
-def split_flags(lots: list[Lot], wanted: int, rng: np.random.Generator, *, least: float) -> list[Lot]:
+def split_flags(
+    lots: list[Lot], wanted: int, rng: np.random.Generator, *, least: float
+) -> list[Lot]:
     """Some of the deepest lots made into a front lot and a flag lot."""
     depth = [2 * shapely.Point(lot.front).distance(lot.shape.centroid) for lot in lots]
     out = list(lots)
@@ -49,7 +51,12 @@ def join_pairs(lots: list[Lot], wanted: int, tag: str, rng: np.random.Generator)
             continue
         for m, other in enumerate(lots):
             shared = lots[k].shape.intersection(other.shape).length if m != k else 0
-            if shared > 100 and other.use == "house" and not other.tags and other.street == lots[k].street:
+            if (
+                shared > 100
+                and other.use == "house"
+                and not other.tags
+                and other.street == lots[k].street
+            ):
                 union = shapely.union(lots[k].shape, other.shape, grid_size=0.01)
                 if union.geom_type == "Polygon":
                     lots[k].shape = union
@@ -135,8 +142,12 @@ def condominium(rows: list[dict[str, Any]], units: int, *, same_key: bool) -> li
         key = found["PRINT_KEY"] if same_key else f"{found['PRINT_KEY']}./{100 + unit}"
         stack.append(
             found
-            | {"PRINT_KEY": key, "LOC_UNIT": str(100 + unit), "OWNER": f"{found['OWNER']}-{unit}",
-               "ACRES": round(found["ACRES"] / units, 2)}  # fmt: skip
+            | {
+                "PRINT_KEY": key,
+                "LOC_UNIT": str(100 + unit),
+                "OWNER": f"{found['OWNER']}-{unit}",
+                "ACRES": round(found["ACRES"] / units, 2),
+            }
         )
     return rows[:at] + stack + rows[at + 1 :]
 

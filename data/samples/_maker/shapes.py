@@ -73,6 +73,15 @@ def blob(
     return shapely.Polygon(ring).buffer(0)
 
 
+def with_island(
+    polygon: shapely.Polygon, rng: np.random.Generator, share: float = 0.42
+) -> shapely.Polygon:
+    """The outline with a dry knoll in its widest place."""
+    radius = shapely.maximum_inscribed_circle(polygon)
+    middle = radius.coords[0]
+    return polygon.difference(blob(rng, middle, radius.length * share, stretch=1.4, points=48))
+
+
 def scaled_to(polygon: shapely.Polygon, area: float) -> shapely.Polygon:
     """The same outline about the same centre with the area wanted."""
     k = np.sqrt(area / polygon.area)
@@ -126,9 +135,7 @@ def _rounded(arc: shapely.LineString, times: int) -> shapely.LineString:
     return shapely.LineString(xy)
 
 
-def placed(
-    corners: Sequence[tuple[float, float]], centre: Array, angle: float
-) -> shapely.Polygon:
+def placed(corners: Sequence[tuple[float, float]], centre: Array, angle: float) -> shapely.Polygon:
     """A shape given by its corners, turned and moved."""
     c, s = np.cos(angle), np.sin(angle)
     xy = np.asarray(corners, float) @ np.array([[c, s], [-s, c]]) + centre

@@ -9,7 +9,7 @@ import shapely
 
 from . import lots as lt
 from .fields import Array, Grid, inside, nearest, noise, outlines, soft_min
-from .shapes import blob, meander, smooth, tapered
+from .shapes import blob, meander, smooth, tapered, with_island
 
 #: South-west corner of the town in EPSG:2260, survey feet.
 ORIGIN = (715_200.0, 781_400.0)
@@ -18,7 +18,8 @@ SEED = 195
 
 COAST = [(560, -500), (900, -60), (1130, 190), (1400, 330), (1690, 400), (1870, 560),
          (1960, 800), (2070, 985), (2190, 965), (2270, 800), (2450, 640), (2760, 560),
-         (2990, 690), (3010, 980), (3130, 1250), (3380, 1420), (3700, 1500), (4200, 1720)]  # fmt: skip
+         (2990, 690), (3010, 980), (3130, 1250), (3380, 1420), (3700, 1500),
+         (4200, 1720)]  # fmt: skip
 BROOK = [(330, 3500), (500, 3130), (760, 2830), (850, 2500), (1090, 2240), (1330, 1990),
          (1640, 1760), (1800, 1510), (1980, 1290), (2090, 1080), (2130, 930)]  # fmt: skip
 BRANCH = [(3150, 3500), (2960, 3120), (2700, 2830), (2390, 2600), (2160, 2290), (1880, 2030),
@@ -80,7 +81,6 @@ def _join(course: Array, end: Array) -> Array:
 
 def _surface(grid: Grid, land: shapely.Geometry, streams: dict[str, Array], rng) -> tuple:
     """Knolls and ledges behind the coast, valleys along the streams."""
-    x, y = grid.mesh()
     coast = shapely.get_coordinates(land.exterior.intersection(shapely.box(-500, -450, 4100, 4100)))
     shore, _ = nearest(grid, coast)
     inland = np.where(inside(grid, land), shore, -shore)
@@ -118,7 +118,9 @@ def _wetlands(grid: Grid, z: Array, above: Array, away: Array, waters: list, rng
     tide = z + 0.9 * noise(grid, rng, 330) + 0.4 * noise(grid, rng, 90)
     mouth = np.hypot(x - 2050, y - 1200)
     marsh = outlines(grid, np.where(mouth < 620, tide, 99), -99, 5.2)
-    return _dry(marsh, water, 6000), _dry(swamps, water, 1500)
+    marsh = _dry(marsh, water, 6000)
+    marsh[0] = with_island(marsh[0], rng, 0.3)
+    return marsh, _dry(swamps, water, 1500)
 
 
 def _dry(polygons: list, water: shapely.Geometry, least: float) -> list[shapely.Polygon]:
@@ -146,7 +148,9 @@ def streets(made: Ground, rng: np.random.Generator) -> list[lt.Street]:
     c, s = np.cos(0.62), np.sin(0.62)
 
     def to_town(uv: Array) -> Array:
-        xy = np.column_stack([1800 + c * uv[:, 0] - s * uv[:, 1], 1500 + s * uv[:, 0] + c * uv[:, 1]])
+        xy = np.column_stack(
+            [1800 + c * uv[:, 0] - s * uv[:, 1], 1500 + s * uv[:, 0] + c * uv[:, 1]]
+        )
         return xy + np.column_stack([grid.at(bend_x, xy), grid.at(bend_y, xy)])
 
     wet = shapely.union_all([*made.marsh, *made.swamps, *made.ponds.values(), made.creek])

@@ -64,7 +64,9 @@ def patch(radius: float, back: float = 40, side: float = 18) -> Maker:
 
     def make(yard: Yard, rng: np.random.Generator) -> shapely.Geometry:
         spot = yard.spot(rng.uniform(0.6, 1.5) * back, rng.uniform(-side, side))
-        shape = blob(rng, tuple(spot), radius * rng.uniform(0.85, 1.2), stretch=1.5, rough=0.16, points=40)
+        shape = blob(
+            rng, tuple(spot), radius * rng.uniform(0.85, 1.2), stretch=1.5, rough=0.16, points=40
+        )
         return shape if yard.house is None else shape.difference(yard.house)
 
     return make
@@ -75,7 +77,9 @@ def lawn(yard: Yard, rng: np.random.Generator) -> shapely.Geometry:
     room = yard.lot.shape.buffer(-6, join_style="mitre")
     rear = shapely.Point(yard.spot(55, 0)).buffer(58, quad_segs=6)
     shape = room.intersection(rear)
-    return shape if yard.house is None else shape.difference(yard.house.buffer(4, join_style="mitre"))
+    return (
+        shape if yard.house is None else shape.difference(yard.house.buffer(4, join_style="mitre"))
+    )
 
 
 def drive(yard: Yard, rng: np.random.Generator) -> shapely.Geometry:
@@ -89,7 +93,11 @@ def line(back: float, swing: float = 8) -> Maker:
     """A pipe, a trench or a swale from the house to the back of the lot."""
 
     def make(yard: Yard, rng: np.random.Generator) -> shapely.Geometry:
-        stops = [yard.spot(16, 5), yard.spot(back * 0.5, rng.normal(0, swing)), yard.spot(back, rng.normal(0, swing))]
+        stops = [
+            yard.spot(16, 5),
+            yard.spot(back * 0.5, rng.normal(0, swing)),
+            yard.spot(back, rng.normal(0, swing)),
+        ]
         return shapely.LineString(smooth(np.array(stops), 6, 8)).simplify(0.2)
 
     return make
@@ -194,7 +202,8 @@ def find(
     stay: bool = True,
 ) -> tuple[Yard, shapely.Geometry] | None:
     """The first yard, in a shuffled order, in which the work comes to lie where it is wanted."""
-    for k in rng.permutation(len(yards)):
+    tries = np.concatenate([rng.permutation(len(yards)) for _ in range(8)])
+    for k in tries:
         yard = yards[k]
         shape = make(yard, rng)
         if shape.is_empty or shape.geom_type.startswith("Multi") or not shape.is_valid:
