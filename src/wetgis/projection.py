@@ -110,7 +110,12 @@ def label(crs: CRS | None) -> str:
     if crs is None:
         return ""
     authority = crs.to_authority(min_confidence=100)
-    return ":".join(authority) if authority else crs.name
+    if authority:
+        return ":".join(authority)
+    if crs.name.lower() in {"unknown", "unnamed"}:
+        method = crs.coordinate_operation.method_name if crs.coordinate_operation else "degrees"
+        return f"unnamed CRS ({method}, {crs.ellipsoid.name if crs.ellipsoid else 'no ellipsoid'})"
+    return crs.name
 
 
 @lru_cache(maxsize=64)

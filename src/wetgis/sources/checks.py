@@ -106,9 +106,6 @@ def look_over(
     frame: geopandas.GeoDataFrame, kind: str, log: IssueLog, about: dict[str, str]
 ) -> None:
     """Add what is odd about a layer of a kind to its issues."""
-    if not len(frame):
-        log.add("warning", "empty_layer", "the layer has no records.", **about)
-        return
     if frame["accuracy_ft"].isna().all():
         text = "no horizontal accuracy is stated."
         log.add("note", "no_accuracy", text, effect="no interval is given", **about)

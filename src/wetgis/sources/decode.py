@@ -6,9 +6,6 @@ that one bad record never ends a file: it keeps its row, and is named.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +14,8 @@ from pyproj import CRS
 
 from wetgis.crs import as_crs, canonical, is_unknown
 from wetgis.errors import InputError, WetgisError
-from wetgis.sources.containers import Dataset, opened
 from wetgis.sources.containers import Found as Layer
+from wetgis.sources.containers import opened
 from wetgis.sources.keys import nearest
 
 if TYPE_CHECKING:
@@ -29,8 +26,6 @@ __all__ = ["RawLayer", "frame_columns", "read_raw", "rows_where"]
 
 #: WKB types that GDAL keeps as curves; they are read again as chords.
 _CURVES = {8, 9, 10, 11, 12, 13, 14}
-#: Degrees of arc of one chord: the area of a circle comes out 0.0013 % small.
-ARC_STEP = "0.5"
 
 
 @dataclass
@@ -81,7 +76,7 @@ def read_raw(found: Layer, where: str | None) -> RawLayer:
 
         return read_parquet(found, where)
     try:
-        with opened(found.dataset) as target, _quiet(found.dataset):
+        with opened(found.dataset) as target:
             return _read_ogr(target, found, where)
     except WetgisError:
         raise
@@ -89,24 +84,6 @@ def read_raw(found: Layer, where: str | None) -> RawLayer:
         if where is not None and "SQL" in str(error):
             raise _bad_condition(where, str(error), found) from error
         return _record_by_record(found, where, error)
-
-
-@contextmanager
-def _quiet(dataset: Dataset) -> Iterator[None]:
-    """GDAL's settings for one reading, put back after it; its warnings become our issues."""
-    import pyogrio
-
-    wanted = {"OGR_ARC_STEPSIZE": ARC_STEP}
-    if dataset.parts:
-        wanted["SHAPE_RESTORE_SHX"] = "YES"
-    before = {name: pyogrio.get_gdal_config_option(name) for name in wanted}
-    pyogrio.set_gdal_config_options(wanted)
-    try:
-        with warnings.catch_warnings(), np.errstate(invalid="ignore"):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        pyogrio.set_gdal_config_options(before)
 
 
 def _read_ogr(target: str, found: Layer, where: str | None) -> RawLayer:

@@ -43,8 +43,8 @@ class Placed:
     """Geometries in the CRS to measure in, and how they came there."""
 
     geoms: Objects
-    crs: CRS
-    source_crs: CRS
+    crs: CRS | None
+    source_crs: CRS | None
     operation: Operation | None
     bounds: Bounds | None
 
@@ -57,9 +57,9 @@ def near_frame(frame: Any) -> Near | None:
     return (as_crs(frame.crs), (box[0], box[1], box[2], box[3])) if np.isfinite(box).all() else None
 
 
-def sqft_per_unit2(crs: CRS) -> float:
-    """Square feet in a square unit; NaN where the unit is a degree."""
-    return ft_per_unit(crs) ** 2 if crs.is_projected else float("nan")
+def sqft_per_unit2(crs: CRS | None) -> float:
+    """Square feet in a square unit; NaN where the unit is a degree or not known."""
+    return ft_per_unit(crs) ** 2 if crs is not None and crs.is_projected else float("nan")
 
 
 def place(
@@ -92,6 +92,8 @@ def place(
     """
     geoms = geoms.copy()
     source = _source_crs(geoms, file_crs, target, context, log)
+    if source is None:
+        return Placed(geoms, target, None, None, None)
     _contradictions(geoms, ids, source, file_crs, context, log)
     bounds = _bounds(geoms)
     if bounds is not None and (outside := outside_area_of_use(source, bounds)):
@@ -106,6 +108,8 @@ def place(
 def _bounds(geoms: Objects) -> Bounds | None:
     import shapely
 
+    if not len(geoms):
+        return None
     box = shapely.total_bounds(geoms)
     if not np.isfinite(box).all():
         return None
@@ -118,8 +122,11 @@ def _source_crs(
     target: CRS | None,
     context: _Context,
     log: IssueLog,
-) -> CRS:
-    """What the coordinates are in: as the user states, else as the file does."""
+) -> CRS | None:
+    """What the coordinates are in: as the user states, else as the file does.
+
+    None only where there is no coordinate to ask about.
+    """
     if context.keys.source_crs is not None:
         said = canonical(as_crs(context.keys.source_crs, where=context.record.path))
         if file_crs is None:
@@ -132,11 +139,13 @@ def _source_crs(
     if file_crs is not None:
         return file_crs
     bounds = _bounds(geoms)
+    if bounds is None:
+        return None
     near = context.near
     if near is None and target is not None and target.area_of_use is not None:
         near = (as_crs("EPSG:4326"), target.area_of_use.bounds)
-    codes = suggestions_for_numbers(bounds, near=near) if bounds else []
-    numbers = "" if bounds is None else " ({:.10g}, {:.10g} to {:.10g}, {:.10g})".format(*bounds)
+    codes = suggestions_for_numbers(bounds, near=near)
+    numbers = " ({:.10g}, {:.10g} to {:.10g}, {:.10g})".format(*bounds)
     raise CrsError(
         f"the file states no coordinate system for its numbers{numbers}.",
         needed="what they are in; it is not guessed",

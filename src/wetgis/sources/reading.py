@@ -388,17 +388,21 @@ def _together(pieces: list[_Piece], kind: str | None, keys: LayerKeys) -> Loaded
     if len(frames) == 1:
         frame = frames[0]
     else:
-        frame = gpd.GeoDataFrame(pd.concat(frames, ignore_index=True), crs=frames[0].crs)
+        crs = next((f.crs for f in frames if f.crs is not None), None)
+        frames = [f if f.crs is not None or crs is None else f.set_crs(crs) for f in frames]
+        frame = gpd.GeoDataFrame(pd.concat(frames, ignore_index=True), crs=crs)
     log = IssueLog([issue for p in pieces for issue in p.log.rows])
     about = {
         "layer": pieces[0].source.layer or (kind or ""),
         "file": pieces[0].source.path,
     }
     frame = checks.duplicates(frame, kind, keys, log, about)
-    if kind is not None:
+    if not len(frame):
+        log.add("warning", "empty_layer", "the layer has no records.", **about)
+    elif kind is not None:
         checks.look_over(frame, kind, log, about)
-        if kind in SUBJECT_LAYERS:
-            frame["record"] = number_records(frame)
+    if kind in SUBJECT_LAYERS:
+        frame["record"] = number_records(frame)
     frame.index = pd.RangeIndex(len(frame))
     frame.attrs["wetgis"] = _meta(pieces, frame, log)
     operations = tuple(p.operation for p in pieces if p.operation is not None)
