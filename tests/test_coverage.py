@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from pyproj import CRS
 from rasterio import Affine
 
-from wetgis import coverage, zones
-from wetgis.horn import Grid
+from wetgis.rasters import coverage, zones
+from wetgis.rasters.horn import Grid
 
 FEET = CRS("EPSG:2260")
 ROWS, COLS = 13, 17
+AT = (717_000.0, 783_000.0)
 WEIGHTS = np.random.default_rng(7).uniform(1.0, 2.0, (ROWS, COLS))
 
 
@@ -115,8 +116,9 @@ def test_moved_by_whole_cells_the_same_bits(seed: int, cols: int, rows: int) -> 
     hull = shapely.convex_hull(shapely.multipoints(ring))
     if hull.area == 0:
         return
-    here = shapely.transform(hull, lambda xy: xy + [717_000, 783_000])
-    there = shapely.transform(here, lambda xy: xy + [10.0 * cols, -10.0 * rows])
+    by = np.array([10.0 * cols, -10.0 * rows])
+    here = shapely.transform(hull, lambda xy: xy + np.array(AT))
+    there = shapely.transform(here, lambda xy: xy + by)
     affine = AFFINES["north up"]
     moved = Affine(10, 0, affine.c + 10.0 * cols, 0, -10, affine.f - 10.0 * rows)
     np.testing.assert_array_equal(sums_of([here], affine), sums_of([there], moved))

@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 import rasterio
 import shapely
-from tests.conftest import boxes
 from pyproj import CRS, Geod, Transformer
 from rasterio import Affine
+from tests.conftest import boxes
 from tests.terrain_makers import centres, plane, write
 
 import wetgis
-from wetgis.surface import open_surface
+from wetgis.rasters.surface import open_surface
 
 AT = (717_000.0, 783_000.0)
 
@@ -307,7 +307,7 @@ def test_other_crs_reads_the_plane_and_the_break(tmp_path, crs):
     west, north = corner.transform(AT[0] - 100, AT[1] + 700)
     cell = 4e-5 if CRS(crs).is_geographic else 4.0
     transform = Affine(cell, 0, west, 0, -cell, north)
-    x, y = back.transform(*centres(transform, (100, 100)))
+    y = back.transform(*centres(transform, (100, 100)))[1]
     heights = 100.0 + np.where(y > AT[1] + 300, 0.5, 0.3) * (y - AT[1] - 300)
     dem = write(tmp_path / "dem.tif", heights, transform, crs=crs, unit="US survey foot")
     steep = wetgis.slope(dem)

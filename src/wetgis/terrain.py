@@ -15,16 +15,18 @@ from numpy.typing import NDArray
 
 from wetgis.errors import CrsError, OutputError, UsageError
 from wetgis.issuelog import Issue, IssueLog, issue_frame
+from wetgis.rasters.coverage import BAD, VOID
+from wetgis.rasters.horn import Grid
+from wetgis.rasters.surface import Surface, open_surface
+from wetgis.rasters.zones import Read, summarise
 
 if TYPE_CHECKING:
     import geopandas
     import pandas
     from pyproj import CRS
 
-    from wetgis.surface import Surface
-    from wetgis.zones import Read
 
-__all__ = ["Slope", "open_surface", "slope", "zonal"]
+__all__ = ["Slope", "Surface", "open_surface", "slope", "zonal"]
 
 ZONAL_COLUMNS = ("area_sqft", "unknown_sqft", "above_sqft", "mean", "max")
 #: Cells that are done at once.
@@ -59,13 +61,6 @@ class Slope:
     crs: CRS
     issues: pandas.DataFrame
     noise: NDArray[np.float32] | None = None
-
-
-def open_surface(source: Any, *, kind: str = "", z_unit: str | None = None) -> Surface:
-    """Raster files as one surface; see ``wetgis.surface.open_surface``."""
-    from wetgis import surface
-
-    return surface.open_surface(source, kind=kind, z_unit=z_unit)
 
 
 def slope(
@@ -149,8 +144,6 @@ def slope(
 
 def _void_issues(noise: NDArray[np.float32], examples: set[float], surface: Surface) -> list[Issue]:
     """Cells without a height, declared and impossible, counted once each."""
-    from wetgis.coverage import BAD, VOID
-
     about: dict[str, Any] = {"layer": surface.kind, "file": surface.tiles[0].path}
     rows = []
     bad, void = int((noise == BAD).sum()), int((noise == VOID).sum())
@@ -307,8 +300,6 @@ def _summary(
     above: float,
     log: IssueLog,
 ) -> dict[str, NDArray[np.float64]]:
-    from wetgis.zones import summarise
-
     raster, z_unit = source
     if isinstance(raster, Slope):
         if z_unit is not None:
@@ -330,10 +321,9 @@ def _summary(
         return summarise(surface.grid, reader.values, geometries, crs, above)
 
 
-def _in_memory(found: Slope) -> tuple[Any, Read]:
+def _in_memory(found: Slope) -> tuple[Grid, Read]:
     """The grid of a slope, and how to read it."""
     from wetgis.crs import as_crs
-    from wetgis.horn import Grid
 
     if found.crs is None:
         raise CrsError("the slope has no coordinate system.")

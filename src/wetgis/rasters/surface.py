@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wetgis.errors import InputError, UsageError
-from wetgis.horn import Grid, blank, decode, horn_slope
 from wetgis.issuelog import Issue
-from wetgis.rasterfiles import Tile, join_tiles, open_tile
-from wetgis.zones import summarise
-from wetgis.zunit import Band, band_of
+from wetgis.rasters.files import Tile, join_tiles, open_tile
+from wetgis.rasters.horn import Grid, blank, decode, horn_slope
+from wetgis.rasters.zones import summarise
+from wetgis.rasters.zunit import Band, band_of
 
 if TYPE_CHECKING:
     from pyproj import CRS

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from wetgis.errors import CrsError, InputError
-from wetgis.horn import MAX_STRETCH, Grid, stretch
 from wetgis.issuelog import Issue
-from wetgis.zunit import Words
+from wetgis.rasters.horn import MAX_STRETCH, Grid, stretch
+from wetgis.rasters.zunit import Words
 
 __all__ = ["Tile", "join_tiles", "open_tile"]
 

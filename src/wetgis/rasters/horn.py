@@ -15,7 +15,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from wetgis.coverage import BAD, EPS_PCT, NO_TILE, VOID
+from wetgis.rasters.coverage import BAD, NO_TILE, VOID
+from wetgis.schema import EPS_PCT
 
 if TYPE_CHECKING:
     from pyproj import CRS

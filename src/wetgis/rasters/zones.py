@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from wetgis.coverage import (
+from wetgis.rasters.coverage import (
     ABOVE,
     IMPOSSIBLE,
     KNOWN,
@@ -30,7 +30,7 @@ from wetgis.coverage import (
 if TYPE_CHECKING:
     from pyproj import CRS
 
-    from wetgis.horn import Grid
+    from wetgis.rasters.horn import Grid
 
 __all__ = ["Read", "summarise"]
 

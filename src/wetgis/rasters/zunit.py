@@ -189,7 +189,7 @@ def _said(w: Words, kind: str, issues: list[Issue]) -> tuple[str, Fraction] | No
     if band is not None and vertical is not None and band[1] != vertical[1]:
         issues.append(
             Issue("warning", "z_unit",
-                  f"the band's unit is {band[0]}, which holds, the vertical CRS's {vertical[0]}",
+                  f"the band says {band[0]}, the vertical CRS {vertical[0]}: the band's is taken",
                   layer=kind, file=w.file)
         )  # fmt: skip
     return band or vertical

@@ -21,6 +21,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wetgis.schema import EPS_PCT
+
 __all__ = [
     "ABOVE",
     "BAD",
@@ -52,8 +54,6 @@ NO_TILE = np.float32(-1.0)
 BAD = np.float32(-2.0)  # an impossible value
 VOID = np.float32(-3.0)  # declared to be without data
 
-#: Values equal within this many percentage points count as equal (or within the noise of a cell).
-EPS_PCT = 1e-3
 #: A smaller part of a cell is rounding noise: with 10 ft cells 1e-7 sq ft.
 CUT = 1e-9
 #: Cells of the running buffer: a larger shape is done in strips of rows.
