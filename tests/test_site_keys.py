@@ -442,6 +442,9 @@ def test_rasters_glob_and_z_unit(folder: Path) -> None:
     site = layers(folder, more='[layers.dem]\npath = "dem_*.tif"\nz_unit = "m"')
     assert [p.name for p in site.rasters["dem"].paths] == ["dem_1.tif", "dem_2.tif"]
     assert site.rasters["dem"].z_unit == "m"
+    assert [s.path for s in site.rasters["dem"].sources] == ["dem_1.tif", "dem_2.tif"]
+    assert site.rasters["dem"].sources[0].crs == "EPSG:2260"
+    assert len(site.rasters["dem"].sources[0].sha256) == 64
     assert layers(folder, more='[layers.dem]\npath = "dem_1.tif"').rasters["dem"].z_unit is None
     with pytest.raises(InputError, match=r"no\.tif"):
         layers(folder, more='[layers.dem]\npath = "no.tif"')

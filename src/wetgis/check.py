@@ -207,18 +207,13 @@ def _frame_row(frame: gpd.GeoDataFrame) -> dict[str, Any]:
 
 def _raster_row(path: Path) -> dict[str, Any]:
     """What a raster is, from its header."""
-    import rasterio
-    from pyproj import CRS
+    from wetgis.crs import as_crs, fit_to_measure, label
+    from wetgis.rasterfiles import open_tile
 
-    from wetgis.crs import fit_to_measure, label
-
-    try:
-        with rasterio.open(path) as data:
-            crs = CRS.from_wkt(data.crs.to_wkt()) if data.crs else None
-            shape, bounds, nodata = data.shape, tuple(data.bounds), data.nodata
-            unit = (data.units or (None,))[0]
-    except (rasterio.errors.RasterioError, OSError) as error:
-        raise InputError(f"the raster cannot be opened: {error}", where=str(path)) from None
+    with open_tile(str(path)) as data:
+        crs = as_crs(data.crs.to_wkt(), where=str(path)) if data.crs else None
+        shape, bounds, nodata = data.shape, tuple(data.bounds), data.nodata
+        unit = (data.units or (None,))[0]
     because = "" if crs is None else fit_to_measure(crs, bounds)
     words = f"raster of {shape[1]} x {shape[0]} cells"
     words += f", heights in {unit}" if unit else ", the unit of its heights is not stated (z_unit)"

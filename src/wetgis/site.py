@@ -169,15 +169,16 @@ class Site:
         >>> sorted(site.layers)
         ['parcels', 'wetlands']
         """
-        given, pieces = dict(self._given), dict(self._pieces)
+        given, pieces, rasters = dict(self._given), dict(self._pieces), dict(self.rasters)
         for kind, value in layers.items():
             check_kind(kind, where="Site.with_layers")
             given.pop(kind, None)
             pieces.pop(kind, None)
+            rasters.pop(kind, None)
             if value is not None:
                 given[kind] = givens(kind, value, base=None, where="Site.with_layers")
         spec = {**self.spec, "layers": _layers_json(given)}
-        return _assemble(replace(self, spec=spec, _given=given, _pieces=pieces))
+        return _assemble(replace(self, spec=spec, rasters=rasters, _given=given, _pieces=pieces))
 
     @property
     def reach_ft(self) -> float:
@@ -434,7 +435,11 @@ def _assemble(site: Site) -> Site:
         if kind == "municipality" and _ask_for_limit(pieces):
             limit = polygons_of(layers[kind].frame, "the layer 'municipality'", site._where)
     layers = {k: layers[k] for k in KINDS if k in layers}
-    rasters = {k: read_raster(site._given[k]) for k in KINDS if k in site._given and is_raster(k)}
+    rasters = {
+        k: site.rasters.get(k) or read_raster(site._given[k])
+        for k in KINDS
+        if k in site._given and is_raster(k)
+    }
     site = replace(site, layers=layers, rasters=rasters, _pieces=pieces)
     ft = ft_per_unit(site.crs)
     issues = [*site._own]

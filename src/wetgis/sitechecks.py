@@ -108,7 +108,7 @@ def side_by_side(
         issues += far_or_apart(kind, box, against, reach_ft=reach_ft, ft=ft, file=file)
     for kind, raster in rasters.items():
         box = raster_bounds(raster, crs)
-        file = raster.paths[0].name
+        file = raster.sources[0].path if raster.sources else ""
         issues += far_or_apart(kind, box, subjects, reach_ft=reach_ft, ft=ft, file=file)
     return issues
 
@@ -231,25 +231,22 @@ def _refuse_unmapped(layers: Mapping[str, SiteLayer], kind: str, ft: float) -> N
 
 def raster_bounds(layer: RasterLayer, crs: CRS) -> Bounds | None:
     """The bounding box of a raster in the working CRS; None where its own CRS is not known."""
-    import math
-
-    import rasterio
-    from pyproj import CRS as Crs
+    import numpy as np
     from pyproj import Transformer
+
+    from wetgis.crs import as_crs
+    from wetgis.rasterfiles import open_tile
 
     found = []
     for path in layer.paths:
-        with rasterio.open(path) as data:
+        with open_tile(str(path)) as data:
             if data.crs is None:
                 return None
-            own = Crs.from_wkt(data.crs.to_wkt())
-            found.append(
-                Transformer.from_crs(own, crs, always_xy=True).transform_bounds(*data.bounds)
-            )
-    box = (
-        min(b[0] for b in found),
-        min(b[1] for b in found),
-        max(b[2] for b in found),
-        max(b[3] for b in found),
-    )
-    return box if all(math.isfinite(v) for v in box) else None
+            own = as_crs(data.crs.to_wkt(), where=str(path))
+            to = Transformer.from_crs(own, crs, always_xy=True)
+            found.append(to.transform_bounds(*data.bounds))
+    box = np.array(found)
+    if not np.isfinite(box).all():
+        return None
+    x, y = box[:, [0, 2]], box[:, [1, 3]]
+    return float(x.min()), float(y.min()), float(x.max()), float(y.max())

@@ -125,9 +125,9 @@ class Given:
         path: Any = "(frame)" if self.frame is not None else list(self.names)
         return {"path": path[0] if len(path) == 1 else path, **shown}
 
-    def files(self) -> list[Path]:
-        """Each file to be opened; globs are resolved, in order of their names."""
-        return [path for name in self.names for path in _resolve(name, self)]
+    def files(self) -> list[tuple[str, Path]]:
+        """Each file as given and as to be opened; globs are resolved, in order of their names."""
+        return [pair for name in self.names for pair in _resolve(name, self)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,11 +185,12 @@ def _given(kind: str, value: Any, base: Path | None, where: str, place: str) -> 
     return Given(kind, checked_keys, names=tuple(str(n) for n in names), base=base, where=where)
 
 
-def _resolve(name: str, given: Given) -> list[Path]:
+def _resolve(name: str, given: Given) -> list[tuple[str, Path]]:
     path = Path(name).expanduser()
-    full = path if given.base is None or path.is_absolute() else given.base / path
+    inside = given.base is not None and not path.is_absolute()
+    full = given.base / path if given.base is not None and inside else path
     if full.exists():
-        return [full]
+        return [(name, full)]
     hits = sorted(glob.glob(str(full), recursive=True)) if _GLOB & set(name) else []
     if not hits:
         raise InputError(
@@ -197,7 +198,8 @@ def _resolve(name: str, given: Given) -> list[Path]:
             needed="a file, or a glob that fits at least one",
             where=given.where,
         )
-    return [Path(hit) for hit in hits]
+    shown = [os.path.relpath(hit, given.base) if inside else hit for hit in hits]
+    return [(Path(name).as_posix(), Path(hit)) for name, hit in zip(shown, hits, strict=True)]
 
 
 def read(given: Given, target_crs: Any) -> Piece:
@@ -236,17 +238,17 @@ def _load(given: Given, keys: LayerKeys, crs: Any) -> Loaded:
 
 
 def read_raster(several: Sequence[Given]) -> RasterLayer:
-    """The files of a raster kind; nothing of them is opened yet.
+    """The files of a raster kind: only their headers are read, and their digests taken.
 
     Raises
     ------
     InputError
-        Where a file is not there.
+        Where a file is not there, or no raster.
     SiteError
         Where the sources of one kind state different vertical units.
     """
     kind = several[0].kind
-    files = [path for given in several for path in given.files()]
+    files = [pair for given in several for pair in given.files()]
     units = {getattr(given.keys, "z_unit", None) for given in several}
     if len(units) > 1:
         raise SiteError(
@@ -254,7 +256,25 @@ def read_raster(several: Sequence[Given]) -> RasterLayer:
             needed="one z_unit for all of them",
             where=several[0].where,
         )
-    return RasterLayer(kind, tuple(files), z_unit=units.pop())
+    return RasterLayer(
+        kind,
+        tuple(path for _, path in files),
+        z_unit=units.pop(),
+        sources=tuple(_raster_record(name, path) for name, path in files),
+    )
+
+
+def _raster_record(name: str, path: Path) -> SourceRecord:
+    from wetgis.crs import as_crs, label
+    from wetgis.provenance import SourceRecord, sha256
+    from wetgis.rasterfiles import open_tile
+
+    with open_tile(str(path)) as data:
+        crs = label(as_crs(data.crs.to_wkt(), where=name)) if data.crs else ""
+        left, bottom, right, top = data.bounds
+        # a raster with its south up has its bottom above its top
+        box = (min(left, right), min(bottom, top), max(left, right), max(bottom, top))
+        return SourceRecord(path=name, sha256=sha256(path), driver=data.driver, bounds=box, crs=crs)
 
 
 def _stated_extent(
