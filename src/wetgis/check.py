@@ -208,7 +208,7 @@ def _frame_row(frame: gpd.GeoDataFrame) -> dict[str, Any]:
 def _raster_row(path: Path) -> dict[str, Any]:
     """What a raster is, from its header."""
     from wetgis.crs import as_crs, fit_to_measure, label
-    from wetgis.rasterfiles import open_tile
+    from wetgis.rasters.files import open_tile
 
     with open_tile(str(path)) as data:
         crs = as_crs(data.crs.to_wkt(), where=str(path)) if data.crs else None

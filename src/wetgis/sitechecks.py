@@ -235,7 +235,7 @@ def raster_bounds(layer: RasterLayer, crs: CRS) -> Bounds | None:
     from pyproj import Transformer
 
     from wetgis.crs import as_crs
-    from wetgis.rasterfiles import open_tile
+    from wetgis.rasters.files import open_tile
 
     found = []
     for path in layer.paths:

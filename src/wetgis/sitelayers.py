@@ -267,7 +267,7 @@ def read_raster(several: Sequence[Given]) -> RasterLayer:
 def _raster_record(name: str, path: Path) -> SourceRecord:
     from wetgis.crs import as_crs, label
     from wetgis.provenance import SourceRecord, sha256
-    from wetgis.rasterfiles import open_tile
+    from wetgis.rasters.files import open_tile
 
     with open_tile(str(path)) as data:
         crs = label(as_crs(data.crs.to_wkt(), where=name)) if data.crs else ""
