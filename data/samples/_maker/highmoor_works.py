@@ -283,6 +283,10 @@ def _phases(site: dict, places: works.Places, rng: np.random.Generator, start: i
     ]
 
 
+#: An embankment under the road, where it meets the ground, along the road's direction.
+TOE = [(-110, -34), (-40, -46), (55, -41), (112, -30), (115, 32), (48, 44), (-60, 40), (-112, 28)]
+
+
 def earthworks(out: Path, made: town.Ground, site: dict, rng: np.random.Generator) -> None:
     """Stockpiles nearer and farther than 200 ft from water, an embankment and its strips."""
     water = shapely.union_all(town.waters_of(made))
@@ -302,14 +306,12 @@ def earthworks(out: Path, made: town.Ground, site: dict, rng: np.random.Generato
             }
         )
     files.write_geojson(files.frame(rows, town.ORIGIN), out / "stockpiles.geojson")
-    centre = np.array(rows[2]["geometry"].centroid.coords[0])
+    road = shapely.LineString(site["road"])
     toes, strips = [], []
-    for k, (offset, widths) in enumerate((((150, 60), (6.5, 6.5)), ((-170, 40), (6.0, 3.4))), 1):
-        toe = placed(
-            [(-90, -22), (-30, -30), (60, -26), (95, -12), (95, 14), (40, 24), (-60, 26), (-95, 8)],
-            centre + np.array(offset),
-            rng.uniform(0, 3),
-        )
+    for k, (at, widths) in enumerate(((0.3, (6.5, 6.5)), (0.71, (6.0, 3.4))), 1):
+        spot, ahead = (road.interpolate(at + d, normalized=True) for d in (0, 0.03))
+        turn = float(np.arctan2(ahead.y - spot.y, ahead.x - spot.x))
+        toe = placed(TOE, np.array([spot.x, spot.y]), turn)
         toe = toe.buffer(8, quad_segs=5).buffer(-6, quad_segs=5).simplify(0.3)
         wide, narrow = toe.buffer(widths[0], quad_segs=10), toe.buffer(widths[1], quad_segs=10)
         left, _ = lt.halves(wide, tuple(toe.centroid.coords[0]), 0.9)

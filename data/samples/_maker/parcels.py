@@ -108,7 +108,7 @@ def numbered(
                 "LOC_UNIT": "",
                 "ADDRESS": f"{doors[lot.street]} {lot.street}",
                 "PROP_CLASS": {"house": "210", "open": "330", "condo": "411"}[lot.use],
-                "ACRES": round(float(area / ACRE * rng.normal(1, 0.006)), 2),
+                "ACRES": round(float(area / ACRE * rng.normal(1, 0.002)), 3),
                 "OWNER": f"Owner {k + 1:04d}",
                 "ROLL_YR": 2026,
                 "lot": lot,

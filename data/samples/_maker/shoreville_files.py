@@ -126,7 +126,7 @@ def wetlands(out: Path, made: town.Ground, rows: list, rng: np.random.Generator)
         scaled_to(blob(rng, c, 36), a) for c, a in (((640, 820), 3_991.0), ((1330, 1010), 4_014.0))
     ]
     records += [_wetland(f"V-{k}", "PEM1C", "City", s) for k, s in enumerate(small, 1)]
-    crossed = layers.slip(blob(rng, (2650, 1480), 55))
+    crossed = layers.slip(blob(rng, (2655, 1610), 42))
     records.append(_wetland("F-90", "PSS1E", "City", crossed))
     # a line that the council moved in 2025: the outline before it is still in the file
     k = int(np.argmin([abs(p.area - 90_000) for p in made.swamps]))

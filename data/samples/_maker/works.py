@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import shapely
+import shapely.ops
 
 from .fields import Array
 from .lots import Lot, driveway
@@ -165,7 +166,9 @@ def along_shore(water: shapely.Geometry, width: float = 3.0) -> Maker:
         longest = max(shapely.get_parts(shapely.line_merge(bank)), key=shapely.length, default=None)
         if longest is None or longest.length < 20:
             return shapely.Polygon()
-        return longest.buffer(width / 2, cap_style="flat")
+        middle = longest.length / 2
+        built = shapely.ops.substring(longest, middle - min(40, middle), middle + min(40, middle))
+        return built.buffer(width / 2, cap_style="flat")
 
     return make
 
