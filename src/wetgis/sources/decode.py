@@ -6,6 +6,7 @@ that one bad record never ends a file: it keeps its row, and is named.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -87,23 +88,67 @@ def read_raw(found: Layer, where: str | None) -> RawLayer:
 
 
 def _read_ogr(target: str, found: Layer, where: str | None) -> RawLayer:
-    from pyogrio.raw import read_arrow
-
     layer = None if found.dataset.parts or found.dataset.ending == ".shp" else found.layer
     options: dict[str, Any] = {"layer": layer, "where": where}
-    meta, table = read_arrow(target, **options)
-    name = meta["geometry_name"] or "wkb_geometry"
-    try:
+    read = _by_arrow(target, options)
+    if read is None:
+        frame, wkb, crs = _by_features(target, options)
+    else:
+        meta, table = read
+        name = meta["geometry_name"] or "wkb_geometry"
         frame = frame_columns(table.drop_columns([name] if name in table.column_names else []))
-    except (UnicodeDecodeError, ValueError):
-        # text that is not what the file says it is: read it as Windows wrote it
-        meta, table = read_arrow(target, encoding="CP1252", **options)
-        frame = frame_columns(table.drop_columns([name] if name in table.column_names else []))
-    wkb = table.column(name) if name in table.column_names else None
-    raw = RawLayer(frame, _nothing(len(frame)), _crs(meta["crs"]), _driver(target), found.layer)
+        wkb = _to_objects(table.column(name)) if name in table.column_names else None
+        crs = meta["crs"]
+    raw = RawLayer(frame, _nothing(len(frame)), _crs(crs), _driver(target), found.layer)
     if wkb is not None:
         _decode_into(raw, wkb, lambda: _as_chords(target, options))
     return raw
+
+
+def _by_arrow(target: str, options: dict[str, Any]) -> tuple[dict[str, Any], pa.Table] | None:
+    """A layer by GDAL's Arrow stream; None where what came is not sound.
+
+    The stream is checked before it is used: some drivers write wrong offsets where a record
+    has no geometry, and text may not be in the encoding that the file names.
+    """
+    import pyarrow as pa
+    from pyogrio.raw import read_arrow
+
+    try:
+        meta, table = read_arrow(target, **options)
+        table.validate(full=True)
+    except pa.ArrowInvalid:
+        return None
+    return meta, table
+
+
+def _by_features(
+    target: str, options: dict[str, Any]
+) -> tuple[pd.DataFrame, np.ndarray[Any, np.dtype[np.object_]] | None, str | None]:
+    """A layer feature by feature, which costs more and trusts less."""
+    import pandas as pd
+    from pyogrio.raw import read
+
+    try:
+        meta, _, geometry, fields = read(target, **options)
+    except UnicodeDecodeError:
+        # text that is not what the file says it is: read it as Windows wrote it
+        meta, _, geometry, fields = read(target, encoding="CP1252", **options)
+    size = len(geometry) if geometry is not None else (len(fields[0]) if len(fields) else 0)
+    columns = {}
+    kinds = zip(meta["ogr_types"], meta["ogr_subtypes"], strict=True)
+    for name, (kind, subkind), values in zip(meta["fields"], kinds, fields, strict=True):
+        column = pd.Series(values)
+        if subkind == "OFSTBoolean" and column.dtype.kind != "b":
+            column = column.astype("boolean")
+        elif kind in {"OFTInteger", "OFTInteger64"} and column.dtype.kind in "fO":
+            column = column.astype("Int64")
+        elif kind in {"OFTDate", "OFTDateTime"} and column.dtype == object:
+            column = pd.to_datetime(column, format="ISO8601", errors="coerce")
+        columns[str(name)] = column
+    frame = pd.DataFrame(columns, index=pd.RangeIndex(size))
+    wkb = None if geometry is None else np.asarray(geometry, dtype=object)
+    return frame, wkb, meta["crs"]
 
 
 def _crs(text: str | None) -> CRS | None:
@@ -177,9 +222,12 @@ def _nullable_types() -> dict[Any, Any]:
     }
 
 
-def _decode_into(raw: RawLayer, column: Any, as_chords: Any) -> None:
+def _decode_into(
+    raw: RawLayer,
+    wkb: np.ndarray[Any, np.dtype[np.object_]],
+    as_chords: Callable[[], np.ndarray[Any, np.dtype[np.object_]]],
+) -> None:
     """Fill in the geometries of a layer, and say which could not be."""
-    wkb = _to_objects(column)
     kinds = _wkb_kinds(wkb)
     if kinds & _CURVES:
         raw.curves = True

@@ -118,11 +118,11 @@ def _prepared(
 ) -> geopandas.GeoDataFrame:
     """The frame as the format can hold it, with what that costs."""
     out = frame.copy()
-    if frame.attrs.get("wetgis", {}).get("generated_id") and "id" in out.columns:
+    if _generated(frame):
         out = out.drop(columns="id")
     out.attrs = {}
     out = _one_geometry(out, report)
-    out = _dimensions(out, report)
+    out = _dimensions(out, driver, report)
     if driver in {"GeoJSON", "LIBKML"}:
         out = _degrees_where_needed(out, driver, report)
     columns = [c for c in out.columns if c != out.geometry.name]
@@ -135,6 +135,14 @@ def _prepared(
     return out.reset_index(drop=True)
 
 
+def _generated(frame: geopandas.GeoDataFrame) -> bool:
+    """Whether the ids are those that the reader made, and nobody has written others since."""
+    if not frame.attrs.get("wetgis", {}).get("generated_id") or "id" not in frame.columns:
+        return False
+    made = frame["id"].astype("string").str.fullmatch(r"[a-z_]+-[0-9a-f]{10}")
+    return bool(made.fillna(False).all())
+
+
 def _one_geometry(out: geopandas.GeoDataFrame, report: _Report) -> geopandas.GeoDataFrame:
     """Other geometry columns as WKT text: files hold one geometry a record."""
     for column in out.columns:
@@ -145,24 +153,31 @@ def _one_geometry(out: geopandas.GeoDataFrame, report: _Report) -> geopandas.Geo
     return out
 
 
-def _dimensions(out: geopandas.GeoDataFrame, report: _Report) -> geopandas.GeoDataFrame:
-    """Without M values, which no writer at hand keeps."""
+def _dimensions(
+    out: geopandas.GeoDataFrame, driver: str, report: _Report
+) -> geopandas.GeoDataFrame:
+    """Without M values, which no writer at hand keeps; all with Z or none where that is asked."""
     import shapely
 
     geoms = np.array(out.geometry.array, dtype=object)
-    if not hasattr(shapely, "has_m"):
-        return out
-    measured = shapely.has_m(geoms)
-    if not measured.any():
-        return out
-    flat = measured & ~shapely.has_z(geoms)
-    deep = measured & ~flat
-    geoms[flat] = shapely.force_2d(geoms[flat])
-    z = shapely.get_coordinates(geoms[deep], include_z=True)[:, 2]
-    # by way of two dimensions: force_3d leaves an M where it is
-    geoms[deep] = _with_z(shapely.force_3d(shapely.force_2d(geoms[deep])), z)
-    report.lose(str(out.geometry.name), "M values")
-    return _with_geometry(out, geoms, out.crs)
+    name, changed = str(out.geometry.name), False
+    measured = np.asarray(shapely.has_m(geoms)) if hasattr(shapely, "has_m") else np.array(False)
+    if measured.any():
+        flat = measured & ~shapely.has_z(geoms)
+        deep = measured & ~flat
+        geoms[flat] = shapely.force_2d(geoms[flat])
+        z = shapely.get_coordinates(geoms[deep], include_z=True)[:, 2]
+        # by way of two dimensions: force_3d leaves an M where it is
+        geoms[deep] = _with_z(shapely.force_3d(shapely.force_2d(geoms[deep])), z)
+        report.lose(name, "M values")
+        changed = True
+    deep = shapely.has_z(geoms)
+    held = ~shapely.is_missing(geoms)
+    if driver in {"FlatGeobuf", "ESRI Shapefile"} and deep.any() and not deep[held].all():
+        geoms = shapely.force_2d(geoms)
+        report.lose(name, "Z values, as only some records have them")
+        changed = True
+    return _with_geometry(out, geoms, out.crs) if changed else out
 
 
 def _with_z(geoms: np.ndarray[Any, Any], z: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -210,8 +225,12 @@ def _values(values: pd.Series[Any], driver: str, name: str, report: _Report) -> 
     import pandas as pd
 
     kinds = pd.api.types
+    if driver == "LIBKML" and not (values.dtype == object or kinds.is_string_dtype(values)):
+        report.lose(name, "its type; KML keeps text")
     if kinds.is_float_dtype(values):
         return _finite(values, driver, name, report)
+    if kinds.is_integer_dtype(values) and driver == "ESRI Shapefile":
+        return _long_numbers(values, name, report)
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.astype(object)
     if kinds.is_datetime64_any_dtype(values):
@@ -227,6 +246,15 @@ def _values(values: pd.Series[Any], driver: str, name: str, report: _Report) -> 
     if driver == "ESRI Shapefile" and not kinds.is_numeric_dtype(values):
         values = _short_texts(values, name, report)
     return values
+
+
+def _long_numbers(values: pd.Series[Any], name: str, report: _Report) -> pd.Series[Any]:
+    """Whole numbers of more digits than a dBase number keeps, as text."""
+    held = values.dropna()
+    if not len(held) or int(held.abs().max()) < 10**17:
+        return values
+    report.lose(name, "whole numbers of more than 17 digits, written as text")
+    return values.map(str, na_action="ignore").astype(object).where(values.notna(), None)
 
 
 def _finite(values: pd.Series[Any], driver: str, name: str, report: _Report) -> pd.Series[Any]:
@@ -342,8 +370,18 @@ def _write(
                 # the other layers of the file stay, and a failure leaves it as it was
                 shutil.copyfile(path, temporary)
             _ogr(out, temporary, layer, driver)
+        if driver == "ESRI Shapefile":
+            _clear_stale_parts(path, {p.name for p in Path(folder).iterdir()})
         for part in sorted(Path(folder).iterdir()):
             os.replace(part, path.parent / part.name)
+
+
+def _clear_stale_parts(path: Path, new: set[str]) -> None:
+    """Remove what an older shapefile of the name would add to the new one."""
+    for ending in (".prj", ".cpg", ".sbn", ".sbx", ".qix", ".shp.xml"):
+        old = path.with_suffix("").with_name(path.stem + ending)
+        if old.name not in new:
+            old.unlink(missing_ok=True)
 
 
 def _csv(out: geopandas.GeoDataFrame, temporary: Path, report: _Report) -> None:
@@ -357,7 +395,11 @@ def _csv(out: geopandas.GeoDataFrame, temporary: Path, report: _Report) -> None:
         report.lose(str(out.geometry.name), "its coordinate system; a CSV file states none")
     for column in table.columns:
         if table[column].dtype == object or str(table[column].dtype) in {"str", "string"}:
-            table[column] = table[column].map(_no_formula, na_action="ignore")
+            guarded = table[column].map(_no_formula, na_action="ignore")
+            held = table[column].notna()
+            if (guarded[held] != table[column][held]).any():
+                report.lose(column, "text that a spreadsheet would run, behind an apostrophe")
+            table[column] = guarded
     table.to_csv(temporary, index=False, lineterminator="\n")
 
 
@@ -391,7 +433,7 @@ def _ogr(out: geopandas.GeoDataFrame, temporary: Path, layer: str, driver: str) 
         options["encoding"] = "UTF-8"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        pyogrio.write_dataframe(out, temporary, driver=driver, **options)
+        pyogrio.write_dataframe(out, temporary, driver=driver, use_arrow=True, **options)
 
 
 def _geometry_type(out: geopandas.GeoDataFrame, driver: str) -> str | None:
