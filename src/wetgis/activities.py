@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import pandas as pd
@@ -35,13 +35,15 @@ class Job:
     """What one footprint is about, as one pack reads it.
 
     ``codes`` in the order of the table; ``unknown`` the phrases that the table does not have;
-    ``dropped`` codes that a use of right in the same phrase takes away.
+    ``dropped`` codes that a use of right in the same phrase takes away; ``review`` whether
+    a part of it is in the table of no law in force.
     """
 
     text: str
     codes: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    review: bool = False
 
 
 @dataclass(frozen=True)
@@ -144,14 +146,18 @@ def vocabularies(packs: Sequence[Pack]) -> dict[str, Vocabulary]:
 
 
 def jobs(footprints: pd.DataFrame, pack: Pack, packs: Sequence[Pack]) -> list[Job]:
-    """The job of each footprint as one pack reads it."""
-    vocabulary = vocabularies([*packs, *([] if pack in packs else [pack])])[pack.id]
-    texts, kinds = _texts(footprints, "activity"), _texts(footprints, "kind")
-    known: dict[tuple[str, str], Job] = {}
-    for pair in zip(texts, kinds, strict=True):
-        if pair not in known:
-            known[pair] = vocabulary.read(*pair)
-    return [known[pair] for pair in zip(texts, kinds, strict=True)]
+    """The job of each footprint as one pack reads it; ``packs`` are all that are in force."""
+    known = vocabularies([*packs, *([] if any(p.id == pack.id for p in packs) else [pack])])
+    mine = known.pop(pack.id)
+    pairs = list(zip(_texts(footprints, "activity"), _texts(footprints, "kind"), strict=True))
+    found = {pair: _reviewed(mine.read(*pair), known.values()) for pair in dict.fromkeys(pairs)}
+    return [found[pair] for pair in pairs]
+
+
+def _reviewed(job: Job, others: Iterable[Vocabulary]) -> Job:
+    """A phrase that another law in force knows is not strange, unless nothing else was read."""
+    strange = [part for part in job.unknown if not any(v.read(part).codes for v in others)]
+    return replace(job, review=bool(strange) or (bool(job.unknown) and not job.codes))
 
 
 def _texts(frame: pd.DataFrame, column: str) -> list[str]:
@@ -190,17 +196,10 @@ def classify(
         for key, record, job in zip(ids, records, jobs(footprints, pack, packs), strict=True):
             for code in job.codes:
                 out.append((key, record, pack.id, code, table[code], job.text, True))
-            if spare and spare not in job.codes and needs_review(job, pack, packs):
+            if spare and spare not in job.codes and job.review:
                 out.append((key, record, pack.id, spare, table[spare], job.text, False))
     columns = ["footprint_id", "record", "pack", "code", "says", "words", "known"]
     return pd.DataFrame(out, columns=columns)
-
-
-def needs_review(job: Job, pack: Pack, packs: Sequence[Pack]) -> bool:
-    """Whether a part of the job is in no table: not in this pack's, nor in another one's."""
-    others = [v for key, v in vocabularies(packs).items() if key != pack.id]
-    strange = [p for p in job.unknown if not any(v.read(p).codes for v in others)]
-    return bool(strange) or (bool(job.unknown) and not job.codes)
 
 
 def group_name(pack: Pack, part: str) -> str:
@@ -237,9 +236,7 @@ def groups(
         sized = {r.activity for r in pack.rules if r.kind == "exempt_by_size"}
         table = {a.code: a for a in pack.model.activities.codes}
         for i, job in enumerate(jobs(footprints, pack, packs)):
-            names = _groups_of(
-                job, table, sized, lambda n, i=i: _row_fact(footprints.iloc[i], n, facts or {})
-            )
+            names = _groups_of(job, table, sized, partial(_row_fact, footprints, i, facts or {}))
             out.extend((ids[i], records[i], group_name(pack, name)) for name in names)
     return pd.DataFrame(out, columns=["footprint_id", "record", "group"])
 
@@ -260,8 +257,10 @@ def _groups_of(
         yield COUNTED_LESS
 
 
-def _row_fact(row: pd.Series, name: str, facts: Mapping[str, Any]) -> bool | None:
-    own = as_fact(row[name]) if name in row.index else None
+def _row_fact(
+    footprints: pd.DataFrame, row: int, facts: Mapping[str, Any], name: str
+) -> bool | None:
+    own = as_fact(footprints[name].iloc[row]) if name in footprints.columns else None
     return as_fact(facts.get(name)) if own is None else own
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,15 +14,11 @@ from wetgis.schema import EPS_SQFT, INDICATING, SINGULAR
 from wetgis.trials import Case, Outcome, append, rows, words
 from wetgis.wording import shown
 
-if TYPE_CHECKING:
-    from wetgis.decisions import Places
-
 __all__ = [
     "attach_determination",
     "map_caveat",
     "nothing_mapped",
     "screening_order",
-    "unmapped_finding",
 ]
 
 #: Signs in the order in which they are read: the first that holds decides.
@@ -145,19 +140,19 @@ def _sign_note(
         note[mask] = [old + new for old, new in zip(note[mask], text, strict=True)]
     used = [kind for kind in rule.features if case.given(kind)]
     absent = [kind for kind in rule.features if not case.given(kind)]
-    text = "layers used: " + (", ".join(used) or "none")
-    text += f"; not given: {', '.join(absent)}" if absent else ""
-    note = append(note, sign == "", text)
+    told = "layers used: " + (", ".join(used) or "none")
+    told += f"; not given: {', '.join(absent)}" if absent else ""
+    note = append(note, sign == "", told)
     gap = case.number(frame, "soil_unknown_sqft") > EPS_SQFT
     return append(note, (sign == "") & gap, "soil not known under part of it")
 
 
-def nothing_mapped(case: Case, rule: Rule, place: Places) -> Words:
+def nothing_mapped(case: Case, frame: pd.DataFrame) -> Words:
     """The answer outside what is mapped: no indicator found, or see the screening."""
     screening = next((r for r in case.pack.rules if r.kind == "screening_order"), None)
     if screening is None:
-        return words(len(place.frame), "")
-    sign = _signs(case, screening, place.frame).sign
+        return words(len(frame))
+    sign = _signs(case, screening, frame).sign
     return np.where(sign == "", "no_indicator_found", "no_flag").astype(object)
 
 
@@ -178,39 +173,3 @@ def attach_determination(case: Case, rule: Rule, subject_kind: str) -> list[pd.D
     unknown = np.array([v is None for v in said], dtype=bool)
     needs = words(len(frame), f"fact: {rule.facts[0]}")
     return [rows(case, rule, frame, Outcome(met, unknown, needs=needs))]
-
-
-def unmapped_finding(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataFrame]:
-    """Off the map and without another approval: whether the votes for a finding are there."""
-    from wetgis.decisions import places
-
-    limit, out = case.limit(rule, "votes"), []
-    approval, votes = rule.facts
-    for place in places(case, rule):
-        frame = place.frame
-        other = case.fact(frame, approval)
-        counts = np.array([_as_number(v) for v in case.raw_fact(frame, votes)], dtype="float64")
-        trial = Trial(counts, limit.comparison, limit.value, "count")
-        mapped = place.within
-        named = np.array([v is True for v in other], dtype=bool)
-        closed = mapped | named
-        unsaid = np.array([v is None for v in other], dtype=bool)
-        refused = trial.known & ~trial.met
-        open_ = ~closed & ~refused & (place.reach.open | unsaid | ~trial.known)
-        needs = append(words(len(frame)), place.reach.open, place.reach.needs)
-        needs = append(needs, unsaid, f"fact: {approval}")
-        needs = append(needs, ~trial.known, f"fact: {votes}")
-        note = append(words(len(frame)), mapped, "this ground is mapped")
-        note = append(note, named & ~mapped, "another approval of the place is needed: its way is the one")
-        out.append(rows(case, rule, frame, Outcome(
-            ~closed & trial.met, open_, trial, needs=needs, note=note, limit=limit,
-            layers=rule.features,
-        )))  # fmt: skip
-    return out
-
-
-def _as_number(value: object) -> float:
-    try:
-        return float(str(value))
-    except ValueError:
-        return np.nan

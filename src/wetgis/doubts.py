@@ -87,7 +87,8 @@ class Trial:
     @property
     def known(self) -> Bools:
         """Where there is a number and something to hold it against."""
-        return ~(np.isnan(self.value) | np.isnan(np.asarray(self.threshold, dtype="float64")))
+        unknown = np.isnan(self.value) | np.isnan(np.asarray(self.threshold, dtype="float64"))
+        return np.asarray(~unknown, dtype=bool)
 
     @property
     def met(self) -> Bools:

@@ -12,11 +12,13 @@ from wetgis.evidence import Evidence
 from wetgis.packs import Pack
 from wetgis.packs.model import Rule
 from wetgis.schema import CHECKLIST_COLUMNS, FINDING_COLUMNS, SUBJECT_KINDS
-from wetgis.trials import KEYS, Case
+from wetgis.trials import KEYS, Case, Outcome, append, rows, words
 
 __all__ = ["KIND_FUNCTIONS", "checklist", "find"]
 
 NUMBERS = ("value", "threshold", "margin", "value_low", "value_high")
+#: Severities that ask something of the applicant, the strictest highest.
+STRICTNESS = {"prohibit": 5, "permit": 4, "avoid": 3, "require": 2, "show": 1}
 KindFunction = Callable[[Case, Rule, str], list[pd.DataFrame]]
 
 #: The closed list of kinds, each with the function that tries it.
@@ -43,7 +45,7 @@ KIND_FUNCTIONS: dict[str, KindFunction] = {
     "screening_order": determination.screening_order,
     "map_caveat": determination.map_caveat,
     "attach_determination": determination.attach_determination,
-    "unmapped_finding": determination.unmapped_finding,
+    "unmapped_finding": decisions.unmapped_finding,
     "parcels_as_unit": projects.parcels_as_unit,
     "common_plan": projects.common_plan,
     "total_disturbance": projects.total_disturbance,
@@ -76,12 +78,14 @@ def find(evidence: Evidence, packs: Sequence[Pack]) -> tuple[pd.DataFrame, pd.Da
         ``schema.CHECKLIST_COLUMNS``, what cannot be computed, once a run.
     """
     dated = [pack.at(evidence.as_of) for pack in packs]
+    cases = [Case(evidence, pack, dated) for pack in dated]
     pieces: list[pd.DataFrame] = []
-    for number, pack in enumerate(dated):
-        case = Case(evidence, pack, dated)
-        for rank, rule in enumerate(pack.rules):
-            for found in _try(case, rule):
-                pieces.append(found.assign(_pack=number, _rule=rank))
+    for number, case in enumerate(cases):
+        for rank, rule in enumerate(case.pack.rules):
+            pieces += [found.assign(_pack=number, _rule=rank) for found in _try(case, rule)]
+    if len(dated) > 1 and pieces:
+        together = pd.concat(pieces, ignore_index=True)
+        pieces += [more for n, case in enumerate(cases) for more in _stricter(case, n, together)]
     return _in_order(evidence, pieces), checklist(dated)
 
 
@@ -93,6 +97,36 @@ def _try(case: Case, rule: Rule) -> list[pd.DataFrame]:
     for subject_kind in rule.subjects:
         if not case.subjects(subject_kind).empty:
             out.extend(piece for piece in function(case, rule, subject_kind) if not piece.empty)
+    return out
+
+
+def _stricter(case: Case, number: int, together: pd.DataFrame) -> list[pd.DataFrame]:
+    """For a rule on conflicts: where another law in force is the stricter one."""
+    out: list[pd.DataFrame] = []
+    met = together[(together["outcome"] == "met") & together["severity"].isin(STRICTNESS)]
+    met = met.assign(_rank=met["severity"].map(STRICTNESS), _mine=met["_pack"] == number)
+    met = met.sort_values(["_rank", "_pack", "_rule"], ascending=[False, True, True], kind="stable")
+    for rank, rule in enumerate(case.pack.rules):
+        if rule.kind != "stricter_rule":
+            continue
+        for kind in rule.subjects:
+            frame = case.subjects(kind)
+            mine, theirs = (
+                frame[KEYS].merge(
+                    met[met["_mine"] == own].drop_duplicates(KEYS), on=KEYS, how="left"
+                )
+                for own in (True, False)
+            )
+            stricter = (theirs["_rank"].fillna(0) > mine["_rank"].fillna(0)).to_numpy(dtype=bool)
+            texts = [
+                f"stricter here: {pack} {other}, {answer}"
+                for pack, other, answer in zip(
+                    theirs["pack"], theirs["rule"], theirs["answer"], strict=True
+                )
+            ]
+            note = append(words(len(frame)), stricter, np.array(texts, dtype=object))
+            found = rows(case, rule, frame, Outcome(stricter, note=note))
+            out.append(found.assign(_pack=number, _rule=rank))
     return out
 
 
@@ -110,8 +144,7 @@ def _in_order(evidence: Evidence, pieces: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
-    types = {column: "str" for column in FINDING_COLUMNS}
-    types |= {column: "float64" for column in NUMBERS}
+    types = dict.fromkeys(FINDING_COLUMNS, "str") | dict.fromkeys(NUMBERS, "float64")
     types["record"] = "int64"
     return table.astype(types)
 
@@ -123,6 +156,12 @@ def checklist(packs: Sequence[Pack]) -> pd.DataFrame:
         for pack in packs
         for entry in pack.model.checklist
     ]
+    if len(packs) == 1:  # with one pack there is nothing to compare
+        found += [
+            (packs[0].id, rule.id, rule.says, _cite(rule.cite, rule.cite_status))
+            for rule in packs[0].rules
+            if rule.kind == "stricter_rule"
+        ]
     return pd.DataFrame(found, columns=list(CHECKLIST_COLUMNS)).astype("str")
 
 

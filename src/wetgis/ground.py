@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from wetgis.doubts import Bools, Floats, Trial, Words
-from wetgis.packs import Limit
 from wetgis.packs.model import Rule
 from wetgis.reaches import DISTANCE_OF, parcel_view
 from wetgis.schema import EPS_FT, EPS_PCT, EPS_SQFT, SINGULAR
@@ -46,26 +45,22 @@ def _overlap(
         frame = view[mask].reset_index(drop=True)
         if frame.empty:
             continue
-        distance = case.number(frame, DISTANCE_OF[layer])
         if mask is flat:
-            trial = Trial(distance, "le", 0.0, "ft")
-            partly = np.zeros(len(frame), dtype=bool)
+            trial = Trial(case.number(frame, DISTANCE_OF[layer]), "le", 0.0, "ft")
         else:
             half = case.number(frame, f"boundary_{layer}_ft") * case.layer(layer).accuracy_ft
             trial = Trial(case.number(frame, area), "gt", 0.0, "sqft", half=half)
-            partly = case.number(frame, unknown) > EPS_SQFT
-        out.append(_ground_rows(case, rule, frame, trial, partly, unknown, distance))
+        out.append(_ground_rows(case, rule, frame, trial, case.number(frame, unknown)))
     return out
 
 
 def _ground_rows(
-    case: Case, rule: Rule, frame: pd.DataFrame, trial: Trial, partly: Bools, unknown: str,
-    distance: Floats,
-) -> pd.DataFrame:  # fmt: skip
+    case: Case, rule: Rule, frame: pd.DataFrame, trial: Trial, gap: Floats
+) -> pd.DataFrame:
     layer = rule.features[0]
-    given = case.given(layer)
+    given, distance = case.given(layer), case.number(frame, DISTANCE_OF[layer])
+    partly = (gap > EPS_SQFT) & (trial.unit == "sqft")
     open_ = ~trial.met & (partly | ~trial.known)
-    gap = case.number(frame, unknown)
     note = append(words(len(frame)), partly, _incomplete(gap))
     text = f"extent: {layer}" if given else f"layer: {layer}"
     needs = append(words(len(frame)), np.ones(len(frame), dtype=bool), text)
@@ -94,7 +89,8 @@ def steep_ground(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataFrame
     given = case.given("dem") or case.given("slope")
     trial = Trial(steepest, limit.comparison, limit.value, "pct", eps=_slope_noise(case, frame))
     note = _steep_note(steep, area, trial.met)
-    return [_slope_rows(case, rule, frame, trial, unknown, limit, note, given)]
+    found = Outcome(trial.met, None, trial, note=note, limit=limit, layers=rule.features)
+    return [_slope_rows(case, rule, frame, found, unknown, given)]
 
 
 def proposed_slope(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataFrame]:
@@ -112,7 +108,8 @@ def proposed_slope(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataFra
     steep, _ = _extra(case, frame, "proposed_steep_sqft", "value")
     trial = Trial(steepest, limit.comparison, limit.value, "pct", eps=_slope_noise(case, frame))
     note = _steep_note(steep, case.number(frame, "area_sqft"), trial.met)
-    return [_slope_rows(case, rule, frame, trial, unknown, limit, note, given)]
+    found = Outcome(trial.met, None, trial, note=note, limit=limit, layers=rule.features)
+    return [_slope_rows(case, rule, frame, found, unknown, given)]
 
 
 def _slope_noise(case: Case, frame: pd.DataFrame) -> Floats:
@@ -130,23 +127,20 @@ def _steep_note(steep: Floats, area: Floats, met: Bools) -> Words:
 
 
 def _slope_rows(
-    case: Case, rule: Rule, frame: pd.DataFrame, trial: Trial, unknown: Floats, limit: Limit,
-    note: Words, given: bool,
-) -> pd.DataFrame:  # fmt: skip
-    layer = rule.features[0]
+    case: Case, rule: Rule, frame: pd.DataFrame, found: Outcome, unknown: Floats, given: bool
+) -> pd.DataFrame:
+    """Open where some slope is not known and what is known does not decide."""
+    layer, trial = rule.features[0], found.trial
+    known = found.met if trial is None else trial.known
     partly = unknown > EPS_SQFT
-    open_ = ~trial.met & (partly | ~trial.known)
-    note = append(note, partly & trial.known, _incomplete(unknown))
-    text = f"extent: {layer}" if given else f"layer: {layer}"
-    return rows(case, rule, frame, Outcome(
-        trial.met, open_, trial, needs=words(len(frame), text), note=note, limit=limit,
-        layers=(layer,),
-    ))  # fmt: skip
+    found.open = ~found.met & (partly | ~known)
+    if found.note is not None:
+        found.note = append(found.note, partly & known, _incomplete(unknown))
+    found.needs = words(len(frame), f"extent: {layer}" if given else f"layer: {layer}")
+    return rows(case, rule, frame, found)
 
 
-def _extra(
-    case: Case, frame: pd.DataFrame, name: str, column: str
-) -> tuple[Floats, Bools]:
+def _extra(case: Case, frame: pd.DataFrame, name: str, column: str) -> tuple[Floats, Bools]:
     """A column of a further measure, aligned with the subjects, and which of them have it."""
     table = case.evidence.extras
     found = table[table["name"] == name].drop_duplicates(KEYS)
@@ -217,7 +211,9 @@ def strip_beyond_toe(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataF
     required = extras[(extras["name"] == "strip_required_sqft")]
     sizes = {
         (k, f): v
-        for k, f, v in zip(required["subject_id"], required["feature_id"], required["value"], strict=True)
+        for k, f, v in zip(
+            required["subject_id"], required["feature_id"], required["value"], strict=True
+        )
     }
     pairs = zip(frame["subject_id"], frame["feature_id"], strict=True)
     note = np.array(

@@ -75,7 +75,7 @@ def parts_note(case: Case, frame: pd.DataFrame) -> Words:
 
 
 def features_near(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataFrame]:
-    """A row for each feature within the reach of the parcels, and one without where there is none."""
+    """A row for each feature within the reach of the parcels; one without where there is none."""
     view, limit = parcel_view(case, subject_kind), case.limit(rule, "reach")
     near = _with_view(case, parcel_contacts(case, subject_kind, rule.features), view)
     trial = _distance_trial(case, near, limit)
@@ -148,7 +148,9 @@ def _contact_note(case: Case, near: pd.DataFrame, limit: Limit) -> Words:
     names, sources = case.text(near, "name"), case.text(near, "source")
     note = np.array(
         [
-            f"distance {shown(d, limit.value)} ft" + (f"; {n}" if n else "") + (f"; {s}" if s else "")
+            f"distance {shown(d, limit.value)} ft"
+            + (f"; {n}" if n else "")
+            + (f"; {s}" if s else "")
             for d, n, s in zip(distances, names, sources, strict=True)
         ],
         dtype=object,
@@ -164,9 +166,7 @@ def drawn_note(case: Case, near: pd.DataFrame, note: Words) -> Words:
     return append(note, piped, "marked as piped: it is kept, have it reviewed")
 
 
-def _size_note(
-    case: Case, found: pd.DataFrame, rule: Rule, reach: Limit, cut: Bools
-) -> Words:
+def _size_note(case: Case, found: pd.DataFrame, rule: Rule, reach: Limit, cut: Bools) -> Words:
     note = _contact_note(case, found, reach)
     on_site = case.number(found, "area_sqft")
     every = np.ones(len(found), dtype=bool)
@@ -187,7 +187,12 @@ def _nearest_known(case: Case, view: pd.DataFrame, rule: Rule, near: pd.DataFram
 
 
 def _without(
-    case: Case, rule: Rule, view: pd.DataFrame, found: pd.DataFrame, limit: Limit, near: pd.DataFrame
+    case: Case,
+    rule: Rule,
+    view: pd.DataFrame,
+    found: pd.DataFrame,
+    limit: Limit,
+    near: pd.DataFrame,
 ) -> pd.DataFrame:
     """One row without a feature: none within the reach, or it cannot be told."""
     value = _nearest_known(case, view, rule, near)
@@ -219,9 +224,7 @@ def _without_size(
     ))  # fmt: skip
 
 
-def _open_parcels(
-    case: Case, view: pd.DataFrame, kinds: Sequence[str]
-) -> tuple[Bools, Words]:
+def _open_parcels(case: Case, view: pd.DataFrame, kinds: Sequence[str]) -> tuple[Bools, Words]:
     open_, needs = open_ground(case, view, kinds)
     lost = case.flag(view, "parcels_missing")
     return open_ | lost, append(needs, lost, "layer: parcels")
@@ -320,7 +323,10 @@ def watercourse_kept(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataF
     near, view = _each(case, rule, subject_kind)
     distance, flow = case.number(near, "distance_ft"), case.text(near, "flow")
     note = np.array(
-        [f"at {shown(d)} ft" + (f", {f}" if f else "") for d, f in zip(distance, flow, strict=True)],
+        [
+            f"at {shown(d)} ft" + (f", {f}" if f else "")
+            for d, f in zip(distance, flow, strict=True)
+        ],
         dtype=object,
     )
     note = drawn_note(case, near, note)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -182,11 +182,10 @@ def _by_total(case: Case, rule: Rule, frame: pd.DataFrame, limit: Limit) -> Outc
     other = _total_trial(case, frame, limit, found.less)
     in_doubt = np.array([e is None for e in found.exempt], dtype=bool)
     open_ = (in_doubt & (trial.met != other.met)) | np.isnan(found.value)
-    needs = append(words(len(frame)), open_ & in_doubt, f"fact: {rule.facts[0] if rule.facts else ''}")
+    fact = rule.facts[0] if rule.facts else "exemption"
+    needs = append(words(len(frame)), open_ & in_doubt, f"fact: {fact}")
     needs = append(needs, np.isnan(found.value), "layer: footprints")
-    return Outcome(
-        trial.met, open_, trial, needs=needs, note=_total_note(case, found), limit=limit
-    )
+    return Outcome(trial.met, open_, trial, needs=needs, note=_total_note(case, found), limit=limit)
 
 
 def disturbance_over(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataFrame]:
@@ -324,8 +323,8 @@ def deemed_permit(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataFram
 # ---------------------------------------------------------------- what makes a project
 
 
-def _count(value: Floats, least: float) -> Trial:
-    return Trial(value, "gt", least, "count")
+def _count(value: Any, least: float) -> Trial:
+    return Trial(np.asarray(value, dtype="float64"), "gt", least, "count")
 
 
 def parcels_as_unit(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataFrame]:
@@ -380,7 +379,8 @@ def study_area(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataFrame]:
     frame, limit = case.subjects(subject_kind), case.limit(rule, "reach")
     value, _ = extra(case, frame, "vegetation_study_sqft")
     trial = Trial(value, "gt", 0.0, "sqft")
-    note = words(len(frame), f"the disturbance and {limit.lawful} around it, over parcel lines if need be")
+    text = f"the disturbance and {limit.lawful} around it, over parcel lines if need be"
+    note = words(len(frame), text)
     absent = [kind for kind in rule.features if not case.given(kind)]
     note = append(note, np.full(len(frame), bool(absent)), "what grows there is in no layer given")
     open_ = np.isnan(value)
@@ -388,5 +388,3 @@ def study_area(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataFrame]:
     return [rows(case, rule, frame, Outcome(
         trial.met, open_, trial, needs=needs, note=note, limit=limit,
     ))]  # fmt: skip
-
-

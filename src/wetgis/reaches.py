@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ import pandas as pd
 from wetgis.doubts import Bools, Floats, Trial, Words
 from wetgis.packs import Limit
 from wetgis.schema import SINGULAR
-from wetgis.trials import KEYS, Case, append, words
+from wetgis.trials import KEYS, LAYER_OF, Case, append, words
 
 __all__ = [
     "Reach",
@@ -46,6 +46,7 @@ class Reach:
     factor: Floats
     open: Bools  # another feature might be nearer than what is known
     needs: Words
+    lows: dict[str, Floats] = field(default_factory=dict)  # by layer, 0 where it may be met
 
     def trial(self, limit: Limit, comparison: str, *, threshold: Floats | None = None) -> Trial:
         """The distance held against a reach."""
@@ -72,7 +73,7 @@ def measure_reach(case: Case, frame: pd.DataFrame, kinds: Sequence[str]) -> Reac
     value = np.full(n, np.inf)
     low, high, half = value.copy(), value.copy(), np.full(n, np.nan)
     seen = np.zeros(n, dtype=bool)
-    mine = case.accuracy(frame)
+    mine, lows = case.accuracy(frame), {}
     for kind in kinds:
         distance = case.number(frame, DISTANCE_OF[kind]) if case.given(kind) else np.full(n, np.nan)
         near = case.nearest(frame, [kind])
@@ -84,13 +85,14 @@ def measure_reach(case: Case, frame: pd.DataFrame, kinds: Sequence[str]) -> Reac
         nearer = known & (distance < value)
         half = np.where(nearer, np.where(stated, spread, np.nan), half)
         value = np.where(nearer, distance, value)
-        low = np.where(known, np.minimum(low, np.maximum(distance - spread, 0.0)), low)
+        lows[kind] = np.where(known, np.maximum(distance - spread, 0.0), np.inf)
+        low = np.minimum(low, lows[kind])
         high = np.where(known, np.minimum(high, distance + spread), high)
         seen |= known
     open_, needs = open_ground(case, frame, kinds)
     factor = case.number(frame, "combined_factor")
     value, low, high = (np.where(seen, column, np.nan) for column in (value, low, high))
-    return Reach(value, half, low, high, factor, open_, needs)
+    return Reach(value, half, low, high, factor, open_, needs, lows)
 
 
 def open_ground(case: Case, frame: pd.DataFrame, kinds: Sequence[str]) -> tuple[Bools, Words]:
@@ -99,8 +101,8 @@ def open_ground(case: Case, frame: pd.DataFrame, kinds: Sequence[str]) -> tuple[
     undecided, needs = np.zeros(n, dtype=bool), words(n)
     unusable = case.number(frame, "geometry_dim") == -1
     if unusable.any():
-        layers = frame["subject_kind"].map(lambda k: f"layer: {'parcels' if k == 'parcel' else 'footprints'}")
-        needs, undecided = append(needs, unusable, layers.to_numpy(dtype=object)), unusable
+        own = [f"layer: {LAYER_OF[kind]}" for kind in frame["subject_kind"]]
+        needs, undecided = append(needs, unusable, np.array(own, dtype=object)), unusable
     for kind in kinds:
         if not case.given(kind):
             gap, text = np.ones(n, dtype=bool), f"layer: {kind}"
@@ -121,30 +123,31 @@ def parcel_view(case: Case, subject_kind: str) -> pd.DataFrame:
     if subject_kind != "project":
         return case.subjects(subject_kind).assign(parcels_missing=False)
     projects, parcels = case.subjects("project"), case.subjects("parcel")
-    links = _links(case)
-    own = parcels.drop(columns="project_id", errors="ignore")
-    own = own.assign(parcel_id=own["subject_id"].astype(object))
-    joined = links.merge(own, on="parcel_id", how="left")
+    own = parcels.assign(parcel_id=parcels["subject_id"].astype(object))
+    joined = _links(case).merge(own, on="parcel_id", how="left")
     view = projects[[c for c in (*KEYS, "geometry_dim") if c in projects.columns]].copy()
-    group = joined.groupby("project_id", sort=False)
-    columns: dict[str, pd.Series] = {}
-    for column in parcels.columns:
-        if column.endswith("_sqft") or column.startswith("boundary_"):
-            columns[column] = group[column].sum(min_count=1)
-        elif column.endswith("_ft") and column != "accuracy_ft":
-            columns[column] = group[column].min()
-        elif column == "accuracy_ft":
-            columns[column] = group[column].max()
-        elif column.startswith("unmapped_reach"):
-            columns[column] = joined[column].map(bool, na_action="ignore").eq(True).groupby(joined["project_id"]).any()
-        elif column == "combined_factor":
-            columns[column] = group[column].first()
-    known = joined.groupby("project_id")["subject_kind"].agg(lambda s: bool(s.notna().all()))
     ids = view["subject_id"].astype(object)
-    for name, column in columns.items():
-        view[name] = ids.map(column)
-    view["parcels_missing"] = ~ids.map(known).eq(True)
+    for column in parcels.columns:
+        together = _together(joined, column)
+        if together is not None:
+            view[column] = ids.map(together)
+    found = joined["subject_kind"].notna().groupby(joined["project_id"]).all()
+    view["parcels_missing"] = ~ids.map(found).eq(True)
     return view
+
+
+def _together(joined: pd.DataFrame, column: str) -> pd.Series | None:
+    """A measure of several parcels taken as one; None for what cannot be taken so."""
+    group = joined.groupby("project_id", sort=False)[column]
+    if column.endswith("_sqft") or column.startswith("boundary_"):
+        return group.sum(min_count=1)
+    if column == "accuracy_ft":
+        return group.max()
+    if column.endswith("_ft"):
+        return group.min()
+    if column.startswith("unmapped_reach"):
+        return joined[column].eq(True).groupby(joined["project_id"]).any()
+    return group.first() if column == "combined_factor" else None
 
 
 def _links(case: Case) -> pd.DataFrame:

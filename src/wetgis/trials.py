@@ -5,10 +5,10 @@ Tables in, tables out; no geometry library is imported and no legal number stand
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import nan
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from wetgis.schema import DOUBTS, FINDING_COLUMNS, SINGULAR
 __all__ = ["KEYS", "Case", "Outcome", "append", "as_fact", "rows", "words"]
 
 KEYS = ["subject_kind", "subject_id", "record"]
+T = TypeVar("T")
 #: The layer that a subject comes from.
 LAYER_OF = {"parcel": "parcels", "footprint": "footprints", "project": "footprints"}
 TRUE = frozenset({"true", "t", "yes", "y", "1", "1.0"})
@@ -68,7 +69,7 @@ class Case:
     evidence: Evidence
     pack: Pack
     packs: Sequence[Pack] = ()
-    _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
+    _cache: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def subjects(self, kind: str) -> pd.DataFrame:
         """The subjects of one kind, in the order of the evidence."""
@@ -91,10 +92,12 @@ class Case:
         found = table[mask].drop(columns="geometry", errors="ignore")
         return found.sort_values(order, kind="stable").reset_index(drop=True)
 
-    def once(self, key: Any, make: Any) -> Any:
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` makes, made the first time only."""
         if key not in self._cache:
             self._cache[key] = make()
-        return self._cache[key]
+        found: T = self._cache[key]
+        return found
 
     def layer(self, kind: str) -> LayerFacts:
         """What is known about a layer; nothing, if it was not given."""

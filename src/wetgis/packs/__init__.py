@@ -189,15 +189,19 @@ class Pack:
             hint = nearest(parameter, self.model.parameters)
             raise PackError("this pack has no such parameter.", mend=hint, where=where)
         if not str(cite).strip():
-            raise PackError("an override without a citation is refused.",
-                            mend="say in cite = on what authority the number rests", where=where)  # fmt: skip
+            raise PackError(
+                "an override without a citation is refused.",
+                mend="say in cite = on what authority the number rests",
+                where=where,
+            )
         if comparison not in COMPARISONS:
             hint = nearest(str(comparison), COMPARISONS)
             raise PackError(f"the comparison '{comparison}' is not known.", mend=hint, where=where)
         wanted = self.model.parameters[parameter].base_unit
         if BASE_UNITS.get(unit, unit) != wanted:
-            raise PackError(f"'{unit}' does not measure what this parameter does.",
-                            needed=wanted, where=where)  # fmt: skip
+            raise PackError(
+                f"'{unit}' does not measure what this parameter does.", needed=wanted, where=where
+            )
         new = Override(parameter, _number(value, where), unit, comparison, str(cite).strip())
         kept = tuple(o for o in self.overrides if o.parameter != parameter)
         return replace(self, overrides=(*kept, new))
@@ -216,12 +220,17 @@ def _number(value: float | str, where: str) -> Decimal:
 def _in_base(value: Decimal, unit: str) -> float:
     from wetgis.packs.model import Parameter
 
-    stand_in = Parameter.model_construct(unit=unit)  # type: ignore[arg-type]
+    stand_in = Parameter.model_construct(unit=unit)
     return stand_in.in_base(value)
 
 
 def list_packs() -> list[str]:
     """The ids of the packs that come with wetgis, sorted.
+
+    Returns
+    -------
+    list of str
+        Each can be given to ``load_pack``.
 
     Examples
     --------

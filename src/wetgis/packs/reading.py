@@ -156,7 +156,11 @@ def _check_rules(model: PackModel) -> Iterator[tuple[str, str, str]]:
                 yield f"{path}.features", f"there is no kind of layer '{kind}'.", hint
         for code in filter(None, (rule.activity, *rule.activities)):
             if code not in codes:
-                yield f"{path}.activity", f"no activity has the code '{code}'.", nearest(code, codes)
+                yield (
+                    f"{path}.activity",
+                    f"no activity has the code '{code}'.",
+                    nearest(code, codes),
+                )
 
 
 def _check_roles(path: str, rule: Any, model: PackModel) -> Iterator[tuple[str, str, str]]:
