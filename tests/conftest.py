@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import geopandas as gpd
@@ -36,3 +41,35 @@ def boxes(
     geoms = [shapely.box(a + ox, b + oy, c + ox, d + oy) for a, b, c, d in corners]
     data = {"id": [str(i) for i in range(len(geoms))], **columns}
     return gpd.GeoDataFrame(data, geometry=geoms, crs="EPSG:2260")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a verb of the command line left."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def cli(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Ran]]:
+    """Run a verb in this process; what it changed in logging and warnings is put back."""
+    from wetgis.cli import main
+
+    root, own = logging.getLogger(), logging.getLogger("wetgis")
+    kept = list(root.handlers), list(own.handlers), own.level, warnings.showwarning
+
+    def run(*args: object) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["wetgis", *map(str, args)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main()
+        said = capsys.readouterr()
+        code = stop.value.code
+        return Ran(code if isinstance(code, int) else int(code is not None), said.out, said.err)
+
+    yield run
+    root.handlers, own.handlers, own.level, warnings.showwarning = kept

@@ -69,52 +69,44 @@ class Verified:
         ]
 
 
-def verify_run(folder: str | Path) -> Verified:
+def verify_run(folder: str | Path, *, inputs: str | Path | None = None) -> Verified:
     """Compare the inputs, packs and versions that a run names with those of today.
 
     Parameters
     ----------
     folder : str or Path
         The folder of a run.
+    inputs : str or Path, optional
+        Where the paths of the inputs begin now, if the site has moved.
 
     Returns
     -------
     Verified
-        Inputs are told apart by their sha256; a path that is not absolute is looked for beside
-        the site file, in the current folder and beside the run.
+        Inputs are told apart by their sha256. A path that is not absolute begins at the site file
+        that the run names, or at the current folder where it names none.
     """
     folder = Path(folder)
     run = read_run(folder)
-    rows = [_input_state(entry, run, folder) for entry in run.get("inputs", [])]
+    base = Path(inputs) if inputs is not None else Path(run.get("run", {}).get("site", "")).parent
+    rows = [_input_state(entry, base) for entry in run.get("inputs", [])]
     rows += [_pack_state(entry) for entry in run.get("packs", [])]
     rows += _version_states(run.get("versions", {}))
     return Verified(tuple(dict.fromkeys(rows)))
 
 
-def _input_state(
-    entry: dict[str, Any], run: dict[str, Any], folder: Path
-) -> tuple[str, str, str, str]:
+def _input_state(entry: dict[str, Any], base: Path) -> tuple[str, str, str, str]:
     from wetgis.provenance import sha256
 
-    given = str(entry.get("path", ""))
-    if not entry.get("sha256"):
+    given, was = str(entry.get("path") or ""), str(entry.get("sha256") or "")
+    if not given or not was:
         return "input", given or "(a table in memory)", "same", "not a file: nothing to compare"
-    path = _found(given, run, folder)
-    if path is None:
-        return "input", given, "missing", "the file is not there"
+    path = base / given
+    if not path.exists():
+        return "input", given, "missing", f"there is no {path}"
     now = sha256(path)
-    if now == entry["sha256"]:
+    if now == was:
         return "input", given, "same", ""
-    return "input", given, "changed", f"sha256 was {entry['sha256'][:12]}, is {now[:12]}"
-
-
-def _found(given: str, run: dict[str, Any], folder: Path) -> Path | None:
-    site = str(run.get("run", {}).get("site", ""))
-    bases = [Path(site).parent] if site else []
-    for base in (*bases, Path(), folder, folder.parent):
-        if (base / given).exists():
-            return base / given
-    return None
+    return "input", given, "changed", f"sha256 was {was[:12]}, is {now[:12]}"
 
 
 def _pack_state(entry: dict[str, Any]) -> tuple[str, str, str, str]:
@@ -136,12 +128,7 @@ def _version_states(versions: dict[str, Any]) -> list[tuple[str, str, str, str]]
 
     now = current()
     return [
-        (
-            "version",
-            name,
-            "same" if now.get(name) == was else "changed",
-            f"was {was}, is {now.get(name)}",
-        )
+        ("version", name, "changed", f"was {was}, is {now.get(name)}")
         for name, was in versions.items()
         if now.get(name) != was
     ]

@@ -166,8 +166,7 @@ def slope(
 ) -> int:
     """Write the slope of a DEM in percent, on the DEM's own grid."""
     import wetgis
-    from wetgis.issuelog import issue_frame
 
     surface = wetgis.slope(dem, out, z_unit=z_unit)
     print(out)
-    return tell_issues(issue_frame(surface.issues))
+    return tell_issues(surface.issues)

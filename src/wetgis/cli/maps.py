@@ -1,4 +1,4 @@
-"""Verbs that make maps: delineate."""
+"""Verbs that make maps: delineate, compare."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from wetgis.cli.shell import DONE, SOME_UNUSED, print_json, say, verb, warn
 from wetgis.errors import UsageError
 
 if TYPE_CHECKING:
+    from wetgis.compare import Comparison
     from wetgis.delineation import Delineation
 
 app = typer.Typer()
@@ -77,6 +78,58 @@ def delineate(
         (say if row["severity"] == "note" else warn)(f"{row['code']} {who}: {row['message']}")
     say(f"Written to {out}")
     return code
+
+
+@app.command()
+@verb
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help="A delineation, or polygons.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The other one.")],
+    site: Annotated[
+        Path | None, typer.Argument(metavar="SITE.toml", help="Try its law under A, B, both.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="OUT.gpkg", help="Strips and the rest.")
+    ] = None,
+    step: Annotated[str, typer.Option("--step", help="Of the profile along A's boundary.")] = "5ft",
+    as_json: AsJson = False,
+) -> int:
+    """Where two delineations of one place differ, by how much, and which findings turn."""
+    import wetgis
+    from wetgis.compare import compare as compared
+    from wetgis.units import length_in_ft
+
+    step_ft = length_in_ft(step)
+    loaded = None if site is None else wetgis.read_site(site)
+    found = compared(a, b, site=loaded, step_ft=step_ft)
+    if out is not None:
+        _write_comparison(found, out)
+        say(f"Written to {out}")
+    if as_json:
+        print_json(_comparison(found))
+    else:
+        print(found.summary())
+    return DONE
+
+
+def _comparison(found: Comparison) -> dict[str, Any]:
+    tables = {
+        name: getattr(found, name).drop(columns="geometry", errors="ignore").to_dict("records")
+        for name in ("totals", "strips", "separation", "profile")
+    }
+    return {
+        **tables,
+        "findings": None if found.findings is None else found.findings.to_dict("records"),
+    }
+
+
+def _write_comparison(found: Comparison, out: Path) -> None:
+    import wetgis
+
+    if out.suffix.lower() != ".gpkg":
+        raise UsageError(f"'{out.name}' cannot hold two layers.", needed="a name ending in .gpkg")
+    wetgis.write_layer(found.strips, out, layer="strips")
+    wetgis.write_layer(found.separation, out, layer="separation")
 
 
 def _closed(names: list[str] | None) -> bool | list[str]:

@@ -24,12 +24,16 @@ LINES = 40
 @verb
 def verify(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")],
+    inputs: Annotated[
+        Path | None,
+        typer.Option("--inputs", metavar="DIR", help="Where the site's files are now."),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Are the inputs and packs of a run still the ones it names? Exit code 1 where not."""
     from wetgis.runs import verify_run
 
-    found = verify_run(folder)
+    found = verify_run(folder, inputs=inputs)
     if as_json:
         print_json({"changed": found.changed, "rows": found.as_json()})
     else:

@@ -61,7 +61,7 @@ def screen(
     loaded = read_site(site, as_of)
     with executor_at(scheduler) as executor, show_progress() as progress:
         found = wetgis.screen(loaded, ids=wanted, jobs=jobs, executor=executor, progress=progress)
-        found.write(out)
+    write(found, out, site, all_findings=all_findings)
     return report(found, out, as_json=as_json)
 
 
@@ -78,6 +78,7 @@ def assess(
         Path | None, typer.Option("--out", metavar="DIR", help="Where the results go.")
     ] = None,
     as_of: AsOf = None,
+    all_findings: AllFindings = False,
     as_json: AsJson = False,
 ) -> int:
     """Assess single parcels or a project, and print a card of each."""
@@ -90,7 +91,7 @@ def assess(
     loaded = read_site(site, as_of)
     found = wetgis.assess(loaded, ids or None, project=project, footprints=footprint)
     if out:
-        found.write(out)
+        write(found, out, site, all_findings=all_findings)
     if not as_json:
         print(found.show())
     return report(found, out, as_json=as_json, words=False)
@@ -100,7 +101,14 @@ def read_site(path: Path, as_of: str | None) -> Site:
     """The site, on another day where one is named."""
     import wetgis
 
-    return wetgis.read_site(path) if as_of is None else wetgis.read_site(path, as_of=day(as_of))
+    site: Site = wetgis.read_site(path, **({"as_of": day(as_of)} if as_of else {}))
+    return site
+
+
+def write(found: Screening, out: Path, site: Path, *, all_findings: bool = False) -> None:
+    """Write a run; its record says where the site file lies, so that `verify` finds the inputs."""
+    found.provenance["run"]["site"] = str(site.resolve())
+    found.write(out, all_findings=all_findings)
 
 
 def read_ids(path: Path) -> list[str]:
@@ -176,10 +184,7 @@ def demo(
         folder = out / path.parent.name
         with show_progress() as progress:
             found = wetgis.screen(wetgis.read_site(path), progress=progress)
-        found.write(folder)
+        write(found, folder, path)
         print(found.summary())
-        print(f"  report: {folder / 'report.html'}")
-        unused = int((found.issues["severity"] == "error").sum())
-        print(f"  issues: {len(found.issues):,}, of them {unused:,} records that could not be used")
-        print()
+        print(f"Report: {folder / 'report.html'}\n")
     return DONE
