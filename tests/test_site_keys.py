@@ -135,6 +135,17 @@ def test_facts_and_columns(folder: Path) -> None:
     assert layers(folder, head=head).facts == {"existing_structure": True, "proviso_p1": False}
 
 
+def test_facts_of_single_footprints_are_columns_that_stay(folder: Path) -> None:
+    work = boxes((0, 0, 10, 10), (20, 0, 30, 10), existing_structure=[True, None])
+    work.to_file(folder / "work.gpkg")
+    head = HEAD + "[facts]\nexisting_structure = false\n"
+    site = layers(folder, head=head, more='[layers.footprints]\npath = "work.gpkg"')
+    column = site.layers["footprints"].frame["existing_structure"]
+    assert bool(column[0]) is True
+    assert column.isna()[1]
+    assert site.facts["existing_structure"] is False
+
+
 def test_measure(folder: Path) -> None:
     head = "packs = []\n[measure]\nbuffer_ft = 75\nhydric_pct = 50\nsteep_pct = 15\n"
     measure = layers(folder, head=head).measure

@@ -338,10 +338,12 @@ def _issues_in_words(issues: pd.DataFrame) -> Iterator[str]:
         yield "No issues."
         return
     order = {"error": 0, "warning": 1, "note": 2}
-    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, str, str, str], list[dict[str, Any]]] = {}
     for row in _records(issues):
-        groups.setdefault((row["severity"], row["code"], row["layer"]), []).append(row)
-    for (severity, code, layer), rows in sorted(groups.items(), key=lambda g: order[g[0][0]]):
+        # records of one fault are counted; what is said of a whole layer is said in full
+        words = "" if row["record_id"] else row["message"]
+        groups.setdefault((row["severity"], row["code"], row["layer"], words), []).append(row)
+    for (severity, code, layer, _), rows in sorted(groups.items(), key=lambda g: order[g[0][0]]):
         ids = [row["record_id"] for row in rows if row["record_id"]]
         where = f" ({layer}{': ' if layer and ids else ''}{_some(ids)})" if layer or ids else ""
         count = f" x {len(rows):,}" if len(rows) > 1 else ""

@@ -351,7 +351,10 @@ def _concat(frames: list[gpd.GeoDataFrame]) -> gpd.GeoDataFrame:
 
 
 def _in_force(piece: Piece, kind: str, as_of: datetime.date, log: IssueLog) -> gpd.GeoDataFrame:
-    """The features of a piece that are in force on a day; both ends count."""
+    """The features of a piece that are in force on a day; both ends count.
+
+    The reader has made the columns dates; one that is not stated bounds nothing.
+    """
     import numpy as np
 
     frame = piece.frame
@@ -359,12 +362,7 @@ def _in_force(piece: Piece, kind: str, as_of: datetime.date, log: IssueLog) -> g
     for column, sign in (("effective_from", 1), ("effective_to", -1)):
         if column not in frame.columns:
             continue
-        days, bad = _days(frame[column])
-        if bad.any():
-            example = frame[column][bad].iloc[0]
-            text = f"{int(bad.sum())} values of {column} are no day, as '{example}'."
-            effect = "taken as not stated, so these features count as in force"
-            log.add("warning", "bad_value", text, layer=kind, file=piece.about, effect=effect)
+        days = frame[column].to_numpy().astype("datetime64[D]")
         after = (days - np.datetime64(as_of, "D")).astype("int64") * sign > 0
         inside &= ~(after & ~np.isnat(days))
     if inside.all():
@@ -372,21 +370,7 @@ def _in_force(piece: Piece, kind: str, as_of: datetime.date, log: IssueLog) -> g
     out = int((~inside).sum())
     text = f"{out} of {len(frame)} features are not in force on {as_of.isoformat()}."
     log.add("note", "not_in_force", text, layer=kind, file=piece.about, effect="they are left out")
-    return frame[inside]
-
-
-def _days(column: Any) -> tuple[Any, Any]:
-    """A column as days (NaT where not stated), and where a stated value is none."""
-    import numpy as np
-    import pandas as pd
-
-    text = column.astype("object").where(column.notna(), None)
-    stated = np.array([v is not None and str(v).strip() != "" for v in text], dtype=bool)
-    words = pd.Series(list(text)).astype("str")
-    days = pd.to_datetime(words, errors="coerce", format="mixed", utc=True)
-    values = days.dt.tz_localize(None).to_numpy().astype("datetime64[D]")
-    values[~stated] = np.datetime64("NaT")
-    return values, stated & np.isnat(values)
+    return frame[inside].reset_index(drop=True)
 
 
 def _duplicates(
