@@ -257,7 +257,7 @@ def waters(out: Path, made: town.Ground) -> None:
                 "flow": s.flow,
                 "half_width_ft": s.half if k % 9 else None,
                 "piped": False,
-                "measured_from": "bank",
+                "measured_from": "centreline",
                 "geometry": line,
             }
         )
@@ -269,7 +269,7 @@ def waters(out: Path, made: town.Ground) -> None:
             "flow": "intermittent",
             "half_width_ft": 1.5,
             "piped": True,
-            "measured_from": "bank",
+            "measured_from": "centreline",
             "geometry": culvert,
         }
     )
@@ -380,6 +380,11 @@ def around(
         side = street.line.offset_curve(16 if k % 2 else -16).simplify(0.5)
         kind = ("water", "electric", "gas")[k % 3]
         lines.append({"id": f"U-{k + 1}", "kind": kind, "geometry": side.intersection(domain)})
+    # a transmission line takes no notice of lots
+    towers = shapely.LineString(
+        [(-200, 2620), (1150, 3080), (2700, 3420), (3900, 4080), (5400, 4300)]
+    )
+    lines.append({"id": "U-20", "kind": "electric", "geometry": towers.intersection(domain)})
     lines = [r for r in lines if r["geometry"].geom_type == "LineString"]
     files.write_geojson(files.frame(lines, town.ORIGIN), out / "utilities.geojson")
     hydrants = [

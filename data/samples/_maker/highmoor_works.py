@@ -190,14 +190,14 @@ def _house_project(
             works.slab(70, 36, 70)(yard, rng),
             works.point(20, 60)(yard, rng),
             works.drive(yard, rng),
-            works.patch(62, 10, 8)(yard, rng),
+            works.patch(46, 10, 8)(yard, rng),
         ]
         whole = shapely.union_all(shapes)
         steep = slope[inside(made.grid, shapes[-1])]
         if (
             steep.size
-            and (steep > 30).mean() > 0.15
-            and yard.lot.shape.contains(whole)
+            and (steep > 30).mean() > 0.1
+            and yard.lot.shape.buffer(1.5).contains(whole)
             and places.of(shapes[-1]) != "W"
         ):
             facts = {
@@ -222,65 +222,42 @@ def _house_project(
 
 def _phases(site: dict, places: works.Places, rng: np.random.Generator, start: int) -> list[dict]:
     """The subdivision: road first, then clearings on both sides, in three phases."""
-    road = shapely.LineString(site["road"])
-    rows = [
-        (
-            "subdivision road",
-            "grading",
-            "grading",
-            road.buffer(33, cap_style="round", quad_segs=6),
-            "1",
-        )
-    ]
-    dry = (
-        site["tract"]
-        .buffer(-8)
-        .difference(shapely.union(places.wet.buffer(12), places.water.buffer(14)))
-    )
+    line = shapely.LineString(site["road"])
+    road = line.buffer(33, cap_style="flat").intersection(site["tract"])
+    wet = shapely.union(places.wet.buffer(12), places.water.buffer(14))
+    dry = site["tract"].buffer(-8).difference(wet)
+    jobs = [("subdivision road", "grading", "grading", road, "1")]
     number = 0
     for at in np.arange(0.1, 1.01, 0.125):
-        for side in (-1, 1):
-            spot = road.interpolate(at, normalized=True)
-            ahead = road.interpolate(min(at + 0.02, 1.02), normalized=True)
-            way = np.array([ahead.x - spot.x, ahead.y - spot.y])
-            way = way / max(np.hypot(*way), 1e-9)
-            centre = np.array([spot.x, spot.y]) + side * 128 * np.array([-way[1], way[0]])
+        phase = "2" if at < 0.55 else "3"
+        for side in (-128, 128):
+            centre, turn = _beside(line, at, side)
             shape = blob(
                 rng, tuple(centre), rng.uniform(74, 90), stretch=1.25, rough=0.12, points=48
-            ).intersection(dry)
-            if shape.geom_type == "Polygon" and shape.area > 9000:
-                number += 1
-                rows.append(
-                    (
-                        f"lot {number}",
-                        "clearing; grading",
-                        "clearing",
-                        shape.simplify(0.5),
-                        "2" if at < 0.55 else "3",
-                    )
-                )
-                rows.append(
-                    (
-                        f"house {number}",
-                        "house",
-                        "structure",
-                        placed(lt.HOUSES[number % 4], centre, float(np.arctan2(*way[::-1]))),
-                        "2" if at < 0.55 else "3",
-                    )
-                )
+            )
+            shape = shape.intersection(dry)
+            if shape.geom_type != "Polygon" or shape.area < 9000:
+                continue
+            number += 1
+            home = placed(lt.HOUSES[number % 4], centre, turn)
+            jobs.append(
+                (f"lot {number}", "clearing; grading", "clearing", shape.simplify(0.5), phase)
+            )
+            if shape.contains(home):
+                jobs.append((f"house {number}", "house", "structure", home, phase))
     facts = {"project_id": "HM-SUB", "existing_structure": False, "single_family": True}
     return [
-        _work(
-            f"HM-{start + n + 1:03d}",
-            site["key"],
-            label,
-            activity,
-            kind,
-            shape,
-            facts | {"phase": phase},
-        )
-        for n, (label, activity, kind, shape, phase) in enumerate(rows)
+        _work(f"HM-{start + n:03d}", site["key"], *what, shape, facts | {"phase": phase})
+        for n, (*what, shape, phase) in enumerate(jobs, 1)
     ]
+
+
+def _beside(line: shapely.LineString, at: float, side: float) -> tuple[np.ndarray, float]:
+    """A place beside a line (positive: left), and the direction of the line there."""
+    a, b = (line.interpolate(min(at + d, 1) * line.length) for d in (-0.01, 0.01))
+    turn = float(np.arctan2(b.y - a.y, b.x - a.x))
+    middle = np.array([a.x + b.x, a.y + b.y]) / 2
+    return middle + side * np.array([-np.sin(turn), np.cos(turn)]), turn
 
 
 #: An embankment under the road, where it meets the ground, along the road's direction.
