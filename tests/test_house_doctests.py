@@ -28,3 +28,10 @@ def test_examples(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     result = doctest.testmod(module, optionflags=FLAGS)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_the_example_of_the_readme() -> None:
+    readme = PACKAGE.parents[1] / "README.md"
+    result = doctest.testfile(str(readme), module_relative=False, optionflags=FLAGS)
+    assert result.attempted > 5
+    assert result.failed == 0
