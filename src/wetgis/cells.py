@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Geometries = NDArray[np.object_]
 
-__all__ = ["CELL_FT", "CellGrid", "CellLayer", "Pieces", "cut", "dissolve"]
+__all__ = ["CELL_FT", "CellGrid", "CellLayer", "Pieces", "Subdivided", "cut", "dissolve"]
 
 CELL_FT = 1500.0
 _FAR = 1e12
@@ -226,6 +226,36 @@ def dissolve(pieces: Pieces, *, threads: int = 2) -> Pieces:
     return Pieces(parts, cells[index].astype(np.int64), np.full(len(parts), -1, np.int64))
 
 
+#: Subjects with more vertices are cut into cells themselves.
+LARGE = 256
+
+
+class Subdivided:
+    """Subjects as the kernels want them: large polygons cut into cells, the rest whole.
+
+    ``geometries``: parts; ``owners``: the subject of each. The area of a subject is the sum over
+    its parts. Lines, points and None are passed through.
+    """
+
+    def __init__(self, geometries: Geometries, grid: CellGrid, *, threads: int = 2) -> None:
+        geometries = np.asarray(geometries, dtype=object)
+        self.count = len(geometries)
+        large = (shapely.get_num_coordinates(geometries) > LARGE) & (
+            shapely.get_dimensions(geometries) == 2
+        )
+        whole = np.flatnonzero(~large)
+        pieces = cut(geometries[large], grid, threads=threads)
+        self.geometries = np.concatenate([geometries[whole], pieces.geometries])
+        self.owners = np.concatenate([whole, np.flatnonzero(large)[pieces.owners]])
+        self.edges: Edges = edges(self.geometries)
+
+    def total(self, values: Floats) -> Floats:
+        """Sums over the parts of each subject: n, or n x k."""
+        if values.ndim == 1:
+            return np.bincount(self.owners, values, self.count)
+        return np.column_stack([self.total(values[:, k]) for k in range(values.shape[1])])
+
+
 class CellLayer:
     """Pieces that do not overlap, ready for areas against many subjects."""
 
@@ -234,22 +264,25 @@ class CellLayer:
         self.edges: Edges = edges(pieces.geometries)
         self.offsets = pieces.of_cells(grid)
 
-    def areas(self, subjects: Edges, weights: Floats | None = None, *, threads: int = 2) -> Floats:
+    def areas(
+        self, subjects: Subdivided, weights: Floats | None = None, *, threads: int = 2
+    ) -> Floats:
         """Area of each subject on the layer, CRS units squared: n, or n x k with weights.
 
         ``weights``: one row a piece.
         """
         from wetgis import kernels
 
+        own = subjects.edges
         table = np.ones((len(self.pieces.cells), 1)) if weights is None else weights
-        out = np.zeros((len(subjects.offsets) - 1, table.shape[1]))
-        ranges = self.grid.ranges(subjects.boxes)
+        out = np.zeros((len(own.offsets) - 1, table.shape[1]))
+        ranges = self.grid.ranges(own.boxes)
         shape = (self.grid.columns, self.grid.rows)
         in_threads(
             lambda s, e: kernels.cell_areas(
-                subjects.rows, subjects.offsets, subjects.boxes, ranges, self.edges.rows,
+                own.rows, own.offsets, own.boxes, ranges, self.edges.rows,
                 self.edges.offsets, self.edges.boxes, self.offsets, shape, table, out, s, e,
             ),
             len(out), chunk=2048, threads=threads,
         )  # fmt: skip
-        return out[:, 0] if weights is None else out
+        return subjects.total(out[:, 0] if weights is None else out)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import shapely
 
-from wetgis.cells import CELL_FT, CellGrid, cut
+from wetgis.cells import CELL_FT, CellGrid, Subdivided, cut
 from wetgis.schema import EPS_FT, SLIVER_FT, SNAP_FT
-from wetgis.segments import edges, in_threads
+from wetgis.segments import Edges, edges, in_threads
 from wetgis.shapes import normal_order, of_dimension, union_groups
 
 if TYPE_CHECKING:
@@ -126,15 +126,17 @@ def encounters(own: Geometries, groups: Groups, within: float, scale: float) -> 
     pieces, of = _pieces(groups.geometries, grid)
     if not len(pieces) or not np.isfinite(boxes).any():
         return _none()
+    parts = Subdivided(own, grid)
     tree = shapely.STRtree(pieces)
     reach = within + EPS_FT / scale
-    s, p = tree.query(own, predicate="dwithin", distance=reach)
+    s, p = tree.query(parts.geometries, predicate="dwithin", distance=reach)
+    own = parts.geometries
     distance = _in_chunks(shapely.distance, own[s], pieces[p])
-    pairs, pair = np.unique(np.column_stack([s, of[p]]), axis=0, return_inverse=True)
+    pairs, pair = np.unique(np.column_stack([parts.owners[s], of[p]]), axis=0, return_inverse=True)
     pair = pair.reshape(-1)
     least = np.full(len(pairs), np.inf)
     np.minimum.at(least, pair, distance)
-    area = np.bincount(pair, _areas(own, pieces, s, p, distance), len(pairs))
+    area = np.bincount(pair, _areas(parts.edges, pieces, s, p, distance), len(pairs))
     length = np.bincount(pair, _lengths(own, pieces, s, p, distance), len(pairs))
     nearest = np.empty(len(pairs), np.int64)
     order = np.lexsort((p, distance, pair))[::-1]
@@ -166,13 +168,13 @@ def _in_chunks(function: object, a: Geometries, b: Geometries) -> Floats:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def _areas(own: Geometries, pieces: Geometries, s: Ints, p: Ints, distance: Floats) -> Floats:
+def _areas(a: Edges, pieces: Geometries, s: Ints, p: Ints, distance: Floats) -> Floats:
     from wetgis import kernels
 
     out = np.zeros(len(s))
-    dims = shapely.get_dimensions
-    met = np.flatnonzero((distance <= 0) & (dims(own[s]) == 2) & (dims(pieces[p]) == 2))
-    a, b = edges(own), edges(pieces)
+    b = edges(pieces)
+    areal = (np.diff(a.offsets)[s] > 0) & (np.diff(b.offsets)[p] > 0)
+    met = np.flatnonzero((distance <= 0) & areal)
     left, right, part = s[met], p[met], np.zeros(len(met))
     in_threads(
         lambda i, j: kernels.pair_areas(

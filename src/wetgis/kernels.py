@@ -191,21 +191,11 @@ def _cross(ax, ay, bx, by, px, py):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _to_segment(own, s0, s1, closed, box, ax, ay, cx, cy, best):  # type: ignore[no-untyped-def]
-    """Squared distance from a subject's segments to one segment, 0 where they meet."""
-    touch = (
-        max(ax, cx) >= box[0]
-        and min(ax, cx) <= box[2]
-        and max(ay, cy) >= box[1]
-        and min(ay, cy) <= box[3]
-    )
-    inside = False
-    for m in range(s0, s1):
+def _to_segment(own, first, last, touch, ax, ay, cx, cy, best):  # type: ignore[no-untyped-def]
+    """Squared distance from a run of own segments to one segment, 0 where they cross."""
+    for m in range(first, last):
         x1, y1, x2, y2 = own[m, 0], own[m, 1], own[m, 2], own[m, 3]
         if touch:
-            if closed and (y1 > ay) != (y2 > ay):
-                if ax < (x2 - x1) * (ay - y1) / (y2 - y1) + x1:
-                    inside = not inside
             o1 = _cross(ax, ay, cx, cy, x1, y1)
             o2 = _cross(ax, ay, cx, cy, x2, y2)
             o3 = _cross(x1, y1, x2, y2, ax, ay)
@@ -219,105 +209,111 @@ def _to_segment(own, s0, s1, closed, box, ax, ay, cx, cy, best):  # type: ignore
             _point_segment(ax, ay, x1, y1, x2, y2),
             _point_segment(cx, cy, x1, y1, x2, y2),
         )
-    return 0.0 if inside else best
+    return best
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _in_cell(own, first, last, box, segments, members, start, stop, best):  # type: ignore[no-untyped-def]
+    """Squared distance from a run of own segments to the segments of one cell."""
+    for q in range(start, stop):
+        k = members[q]
+        ax, ay = segments[k, 0], segments[k, 1]
+        cx, cy = segments[k, 2], segments[k, 3]
+        u = max(max(box[0] - max(ax, cx), min(ax, cx) - box[2]), 0.0)
+        v = max(max(box[1] - max(ay, cy), min(ay, cy) - box[3]), 0.0)
+        if u * u + v * v < best:
+            touch = u == 0.0 and v == 0.0
+            best = _to_segment(own, first, last, touch, ax, ay, cx, cy, best)
+            if best == 0.0:
+                return best
+    return best
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _from_run(own, first, last, box, segments, size, ox, oy, shape, cells, members, best):  # type: ignore[no-untyped-def]
+    """Squared distance from a run of own segments to the layer, if it is less than ``best``.
+
+    Cells are searched in rings around the run's box until no unseen cell can be nearer.
+    """
+    columns, rows = shape
+    i0 = int(np.floor((box[0] - ox) / size))
+    i1 = int(np.floor((box[2] - ox) / size))
+    j0 = int(np.floor((box[1] - oy) / size))
+    j1 = int(np.floor((box[3] - oy) / size))
+    # rings that lie wholly beside the grid hold nothing
+    ring = max(max(-1 - i1, i0 - columns), max(-1 - j1, j0 - rows), 0)
+    last_ring = max(max(i0, columns - 1 - i1), max(j0, rows - 1 - j1), 0)
+    while ring <= last_ring and best > 0.0:
+        if ring > 0:
+            gap = (ring - 1) * size + min(
+                min(box[0] - (ox + i0 * size), (ox + (i1 + 1) * size) - box[2]),
+                min(box[1] - (oy + j0 * size), (oy + (j1 + 1) * size) - box[3]),
+            )
+            if gap > 0.0 and gap * gap >= best:
+                break
+        for i in range(max(i0 - ring, 0), min(i1 + ring, columns - 1) + 1):
+            edge = ring == 0 or i == i0 - ring or i == i1 + ring
+            # inside of the ring was searched before: only its first and last row are new
+            step = 1 if edge else max(j1 - j0 + 2 * ring, 1)
+            j = j0 - ring
+            if edge and j < 0:
+                j = 0
+            while j <= j1 + ring:
+                if 0 <= j < rows:
+                    cell = i * rows + j
+                    if cells[cell] < cells[cell + 1]:
+                        best = _in_cell(
+                            own,
+                            first,
+                            last,
+                            box,
+                            segments,
+                            members,
+                            cells[cell],
+                            cells[cell + 1],
+                            best,
+                        )
+                        if best == 0.0:
+                            return best
+                elif edge and j >= rows:
+                    break
+                j += step
+        ring += 1
+    return best
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def nearest(  # type: ignore[no-untyped-def]
-    own,
-    offsets,
-    boxes,
-    closed,
-    segments,
-    size,
-    ox,
-    oy,
-    shape,
-    cells,
-    members,
-    limit,
-    out,
-    start,
-    stop,
+    own, runs, run_boxes, offsets, segments, size, ox, oy, shape, cells, members, out, start, stop
 ):
-    """Distance from each subject to the nearest segment of a layer, exact.
+    """Distance from the segments of each subject to the nearest segment of a layer, exact.
 
-    ``own`` holds the subjects' segments, ``closed`` says which subjects are areas. Cells are
-    searched in rings around the subject's box until no unseen cell can be nearer. Distances
-    over ``limit`` may be left at inf. Where a subject lies inside an area of the layer without
-    meeting its boundary the caller must know it (the kernel sees boundaries only).
+    A subject's segments are taken in short runs, each with a box of its own, so that a large
+    subject is not held as a whole against every segment under its box. The kernel sees
+    boundaries only: where one lies inside the other the caller sets ``out`` to 0 beforehand.
     """
-    columns, rows = shape
     for s in range(start, stop):
         if out[s] == 0.0:
             continue
-        best = limit * limit
-        found = False
-        box = boxes[s]
-        i0 = int(np.floor((box[0] - ox) / size))
-        i1 = int(np.floor((box[2] - ox) / size))
-        j0 = int(np.floor((box[1] - oy) / size))
-        j1 = int(np.floor((box[3] - oy) / size))
-        ring = 0
-        while best > 0.0:
-            if ring > 0:
-                # every unseen cell is at least this far from the box
-                gap = (ring - 1) * size + min(
-                    min(box[0] - (ox + i0 * size), (ox + (i1 + 1) * size) - box[2]),
-                    min(box[1] - (oy + j0 * size), (oy + (j1 + 1) * size) - box[3]),
-                )
-                if gap > 0.0 and gap * gap > best:
-                    break
-            if i0 - ring < 0 and j0 - ring < 0 and i1 + ring >= columns and j1 + ring >= rows:
-                if ring > 0:
-                    # the ring before already covered the grid
-                    if (
-                        i0 - ring + 1 < 0
-                        and j0 - ring + 1 < 0
-                        and i1 + ring - 1 >= columns
-                        and j1 + ring - 1 >= rows
-                    ):
-                        break
-            for i in range(max(i0 - ring, 0), min(i1 + ring, columns - 1) + 1):
-                edge = i == i0 - ring or i == i1 + ring
-                j = j0 - ring
-                while j <= j1 + ring:
-                    if 0 <= j < rows:
-                        cell = i * rows + j
-                        for q in range(cells[cell], cells[cell + 1]):
-                            k = members[q]
-                            ax, ay = segments[k, 0], segments[k, 1]
-                            cx, cy = segments[k, 2], segments[k, 3]
-                            u = max(max(box[0] - max(ax, cx), min(ax, cx) - box[2]), 0.0)
-                            v = max(max(box[1] - max(ay, cy), min(ay, cy) - box[3]), 0.0)
-                            if u * u + v * v > best:
-                                continue
-                            d = _to_segment(
-                                own,
-                                offsets[s],
-                                offsets[s + 1],
-                                closed[s],
-                                box,
-                                ax,
-                                ay,
-                                cx,
-                                cy,
-                                best,
-                            )
-                            if d < best:
-                                best = d
-                                found = True
-                            if best == 0.0:
-                                break
-                    if best == 0.0:
-                        break
-                    # inside of the ring was searched before
-                    j += 1 if (edge or ring == 0) else max(j1 - j0 + 2 * ring, 1)
-                if best == 0.0:
-                    break
-            ring += 1
-        if found:
-            out[s] = np.sqrt(best)
+        best = np.inf
+        for r in range(offsets[s], offsets[s + 1]):
+            best = _from_run(
+                own,
+                runs[r],
+                runs[r + 1],
+                run_boxes[r],
+                segments,
+                size,
+                ox,
+                oy,
+                shape,
+                cells,
+                members,
+                best,
+            )
+            if best == 0.0:
+                break
+        out[s] = np.sqrt(best)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

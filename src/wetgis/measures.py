@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import shapely
 
-from wetgis.cells import CELL_FT, CellGrid, CellLayer, Pieces, cut, dissolve
+from wetgis.cells import CELL_FT, CellGrid, CellLayer, Pieces, Subdivided, cut, dissolve
 from wetgis.encounters import encounters, slivers
 from wetgis.overlay import nearest_to, settle
 from wetgis.partition import Ground, divide, minus
 from wetgis.scene import hydric, special_flood
 from wetgis.schema import SLIVER_FT
-from wetgis.segments import Edges, edges
 from wetgis.shapes import areal
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class _Frame:
 
     scene: Scene
     subjects: Subjects
-    edges: Edges
+    parts: Subdivided
     grid: CellGrid
     whole: Floats
     threads: int
@@ -57,7 +56,7 @@ class _Frame:
 
     def area_on(self, pieces: Pieces) -> Floats:
         """Square feet of each subject on pieces that do not overlap."""
-        raw = CellLayer(pieces, self.grid).areas(self.edges, threads=self.threads)
+        raw = CellLayer(pieces, self.grid).areas(self.parts, threads=self.threads)
         return settle(raw, self.whole, self.scene.scale) * self.sqft
 
     def dissolved(self, features: FeatureSet, chosen: Bools | None = None) -> Pieces:
@@ -72,7 +71,8 @@ def measure(scene: Scene, subjects: Subjects, *, threads: int = 2) -> Measured:
         shapely.is_missing(subjects.geometries), np.nan, shapely.area(subjects.geometries)
     )
     grid = CellGrid.over(subjects.bounds, CELL_FT / scene.scale)
-    frame = _Frame(scene, subjects, edges(subjects.geometries), grid, whole, threads)
+    parts = Subdivided(subjects.geometries, grid, threads=threads)
+    frame = _Frame(scene, subjects, parts, grid, whole, threads)
     ground = divide(scene, grid, threads=threads)
     columns = _places(frame, ground)
     for more in (_soils, _flood, _steep, _indicators, _disturbed, _watercourse_lengths):
@@ -135,7 +135,7 @@ def _soils(frame: _Frame) -> dict[str, Floats]:
     weights = np.column_stack([strong, np.nan_to_num(low) / 100.0, rated]).astype(float)
     pieces = _flat(features.geometries, -np.nan_to_num(low, nan=-1.0), frame)
     raw = CellLayer(pieces, frame.grid).areas(
-        frame.edges, weights[pieces.owners], threads=frame.threads
+        frame.parts, weights[pieces.owners], threads=frame.threads
     )
     on = [settle(raw[:, k], frame.whole, frame.scene.scale) * frame.sqft for k in range(3)]
     known = np.isfinite(frame.scene.measure.hydric_pct) & (on[2] > 0)
@@ -268,15 +268,21 @@ def _crossed(frame: _Frame) -> Bools:
     """Subjects that a line or point feature lies in, or that are lines or points in a feature."""
     out = np.zeros(len(frame.whole), bool)
     own = frame.subjects.geometries
+    thin = np.flatnonzero(shapely.get_dimensions(own) < 2)
     for kind in ("wetlands", "watercourses"):
         if not frame.scene.given(kind):
             continue
         features = frame.scene.features[kind].geometries
-        s, p = shapely.STRtree(features).query(own, predicate="intersects")
-        thin = (shapely.get_dimensions(own[s]) < 2) | (shapely.get_dimensions(features[p]) < 2)
-        s, p = s[thin], p[thin]
-        out[s[shapely.relate_pattern(own[s], features[p], "T********")]] = True
+        narrow = features[shapely.get_dimensions(features) < 2]
+        out[thin[_met(own[thin], features)]] = True
+        out[_met(own, narrow)] = True
     return out
+
+
+def _met(own: NDArray[np.object_], features: NDArray[np.object_]) -> Ints:
+    """Subjects whose interior meets the interior of a feature."""
+    s, p = shapely.STRtree(features).query(own, predicate="intersects")
+    return np.unique(s[shapely.relate_pattern(own[s], features[p], "T********")])
 
 
 def _only_slivers(frame: _Frame, columns: dict[str, Floats]) -> Bools:

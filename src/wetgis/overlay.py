@@ -13,10 +13,10 @@ import pandas as pd
 import shapely
 
 from wetgis.buffers import bank_polygons
-from wetgis.cells import CELL_FT, CellGrid, CellLayer, Pieces, cut, dissolve
+from wetgis.cells import CELL_FT, CellGrid, CellLayer, Subdivided, cut, dissolve
 from wetgis.crs import ft_per_unit, require_measuring_crs, require_same_crs
 from wetgis.errors import GeometryError
-from wetgis.segments import SegmentGrid, edges, nearest_distance, segments
+from wetgis.segments import SegmentGrid, nearest_distance, segments
 from wetgis.shapes import mend, normal_order, usable
 
 if TYPE_CHECKING:
@@ -111,12 +111,11 @@ def _values(features: Frame, by: str | pd.Series) -> NDArray[Any]:
 
 def _dissolved_area(own: Geometries, features: Geometries, scale: float) -> Floats:
     """Square feet of each subject on the union of features; NaN where there is no subject."""
-    subject = edges(own)
-    grid = CellGrid.over(subject.boxes, CELL_FT / scale)
+    grid = CellGrid.over(shapely.bounds(own), CELL_FT / scale)
     ordered = features[normal_order(features)]
     layer = CellLayer(dissolve(cut(ordered, grid)), grid)
     whole = np.where(shapely.is_missing(own), np.nan, shapely.area(own))
-    return settle(layer.areas(subject), whole, scale) * scale**2
+    return settle(layer.areas(Subdivided(own, grid)), whole, scale) * scale**2
 
 
 def distance_to(subjects: Frame, features: Frame) -> pd.Series:
@@ -157,36 +156,52 @@ def nearest_to(
 ) -> Floats:
     """Distance from each geometry to the nearest feature, CRS units.
 
-    ``known_inside``: subjects known to overlap the features; where it is not given, those that
-    meet a polygon are found first, since the kernel sees boundaries only.
+    ``known_inside``: subjects known to overlap the features; without it, those that lie inside a
+    polygon are looked for, since the kernel sees boundaries only.
     """
-    boxes = shapely.bounds(own)
-    out = np.full(len(own), np.inf)
+    out = np.where(shapely.is_missing(own), np.nan, np.inf)
+    if not len(features):
+        return out
+    out[_holding(own, features)] = 0.0
     if known_inside is None:
-        areal = features[shapely.get_dimensions(features) == 2]
-        if len(areal):
-            out[shapely.STRtree(areal).query(own, predicate="intersects")[0]] = 0.0
+        out[_inside(own, features)] = 0.0
     else:
         out[known_inside] = 0.0
-    rows = segments(features)
-    size = _grid_size(boxes, rows.rows)
-    return nearest_distance(
-        segments(own),
-        boxes,
-        shapely.get_dimensions(own) == 2,
-        SegmentGrid(rows.rows, size),
-        out=out,
-    )
+    rows = segments(features).rows
+    grid = SegmentGrid(rows, _grid_size(shapely.bounds(own), rows))
+    return nearest_distance(segments(own), grid, out=out)
+
+
+def _first_points(geometries: Geometries) -> tuple[Geometries, Ints]:
+    """A vertex of each part, and the position of its geometry."""
+    parts, of = shapely.get_parts(geometries, return_index=True)
+    xy, at = shapely.get_coordinates(parts, return_index=True)
+    first = np.flatnonzero(np.r_[True, at[1:] != at[:-1]]) if len(at) else np.zeros(0, np.int64)
+    return shapely.points(xy[first]), of[at[first]]
+
+
+def _holding(own: Geometries, features: Geometries) -> Ints:
+    """Polygons among the subjects that hold a part of a feature, touching or not."""
+    points, _ = _first_points(features)
+    areal = np.flatnonzero(shapely.get_dimensions(own) == 2)
+    return areal[np.unique(shapely.STRtree(points).query(own[areal], predicate="intersects")[0])]
+
+
+def _inside(own: Geometries, features: Geometries) -> Ints:
+    """Subjects a part of which lies in a polygon of the features."""
+    areal = features[shapely.get_dimensions(features) == 2]
+    points, of = _first_points(own)
+    return np.unique(of[shapely.STRtree(areal).query(points, predicate="intersects")[0]])
 
 
 def _grid_size(boxes: Floats, rows: Floats) -> float:
-    """A cell about as large as a subject or a segment, whichever is larger."""
+    """A cell about as large as a subject or a few segments, whichever is larger."""
     usable = boxes[np.isfinite(boxes).all(axis=1)]
     if not len(usable) or not len(rows):
         return 1.0
     subject = float(np.median(np.maximum(usable[:, 2] - usable[:, 0], usable[:, 3] - usable[:, 1])))
     length = float(np.median(np.hypot(rows[:, 2] - rows[:, 0], rows[:, 3] - rows[:, 1])))
-    return max(subject, 4 * length, 1e-3)
+    return max(subject, 8 * length, 1e-3)
 
 
 def contacts(

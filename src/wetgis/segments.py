@@ -173,49 +173,44 @@ class SegmentGrid:
         return out
 
 
-def nearest_distance(
-    own: Segments,
-    boxes: Floats,
-    closed: NDArray[np.bool_],
-    grid: SegmentGrid,
-    *,
-    out: Floats,
-    limit: float = np.inf,
-    threads: int = 2,
-) -> Floats:
-    """Exact distance from each subject to the nearest segment of a grid, into ``out``.
+#: Own segments that are held together against a segment of the layer.
+RUN = 48
 
-    ``out`` holds inf, or 0.0 for subjects that are known to overlap the layer. Distances over
-    ``limit`` stay inf.
+
+def nearest_distance(own: Segments, grid: SegmentGrid, *, out: Floats, threads: int = 2) -> Floats:
+    """Exact distance from the segments of each subject to the nearest segment of a grid.
+
+    ``out`` holds inf, 0.0 for subjects that are known to overlap the layer, NaN for those that
+    have no geometry; it is filled and returned.
     """
     from wetgis import kernels
 
-    usable = np.isfinite(boxes).all(axis=1)
-    out[~usable] = np.nan
-    if not len(grid.rows):
+    if not len(grid.rows) or not len(own.rows):
         return out
-    index = np.flatnonzero(usable)
-    # subjects near each other in one chunk share the cells in the cache
-    part = np.full(len(index), np.inf)
-    part[:] = out[index]
-    rows, offsets = _take(own, index)
+    counts = np.diff(own.offsets)
+    runs_of = -(-counts // RUN)
+    offsets = np.concatenate([[0], np.cumsum(runs_of)]).astype(np.int64)
+    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], runs_of)
+    starts = np.repeat(own.offsets[:-1], runs_of) + within * RUN
+    runs = np.concatenate([starts, [len(own.rows)]]).astype(np.int64)
+    boxes = np.column_stack(
+        [
+            np.minimum.reduceat(np.minimum(own.rows[:, 0], own.rows[:, 2]), starts),
+            np.minimum.reduceat(np.minimum(own.rows[:, 1], own.rows[:, 3]), starts),
+            np.maximum.reduceat(np.maximum(own.rows[:, 0], own.rows[:, 2]), starts),
+            np.maximum.reduceat(np.maximum(own.rows[:, 1], own.rows[:, 3]), starts),
+        ]
+    )
+    chosen = np.flatnonzero(counts > 0)
+    part = out[chosen].copy()
+    # subjects without segments have no runs, so that offsets of the others still fit together
+    own_offsets = np.concatenate([offsets[:-1][chosen], offsets[-1:]])
     in_threads(
         lambda s, e: kernels.nearest(
-            rows, offsets, boxes[index], closed[index], grid.rows, grid.size, grid.ox, grid.oy,
-            grid.shape, grid.cells, grid.members, limit, part, s, e,
+            own.rows, runs, boxes, own_offsets, grid.rows, grid.size, grid.ox, grid.oy,
+            grid.shape, grid.cells, grid.members, part, s, e,
         ),
-        len(index), chunk=2048, threads=threads,
+        len(chosen), chunk=1024, threads=threads,
     )  # fmt: skip
-    out[index] = part
+    out[chosen] = part
     return out
-
-
-def _take(own: Segments, index: Ints) -> tuple[Floats, Ints]:
-    """The segments of some of the subjects, with their offsets."""
-    if len(index) == len(own.offsets) - 1:
-        return own.rows, own.offsets
-    counts = np.diff(own.offsets)[index]
-    offsets = np.zeros(len(index) + 1, np.int64)
-    offsets[1:] = np.cumsum(counts)
-    rows = np.repeat(own.offsets[index] - offsets[:-1], counts) + np.arange(offsets[-1])
-    return own.rows[rows], offsets
