@@ -214,7 +214,9 @@ def test_edges_are_unknown_not_flat(tmp_path):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("void", [-999_999.0, -3.4028235e38, np.nan, np.inf, -9999.0, 1e5, -501.0])
+@pytest.mark.parametrize(
+    "void", [-999_999.0, -3.4028235e38, np.nan, np.inf, -9999.0, -999.0, 1e5, -501.0]
+)
 @pytest.mark.parametrize("declared", [False, True])
 def test_one_void_cell_makes_nine_unknown(tmp_path, void, declared):
     cells = np.tile(np.arange(12.0, dtype=np.float32), (12, 1))

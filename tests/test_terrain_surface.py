@@ -176,6 +176,24 @@ def test_pickled_and_in_threads(whole, quarters):
         same(got, expected)
 
 
+def test_files_are_opened_anew_in_each_process_and_not_too_many(whole, quarters, monkeypatch):
+    from wetgis.rasters import files
+
+    surface = open_surface(quarters, kind="dem")
+    expected = open_surface(whole, kind="dem").zonal(shapes(), FEET, 30.0)
+    opened: list[str] = []
+    plain = files.open_tile
+    monkeypatch.setattr(files, "open_tile", lambda path: opened.append(path) or plain(path))
+    same(surface.zonal(shapes(), FEET, 30.0), expected)
+    same(surface.zonal(shapes(), FEET, 30.0), expected)
+    assert len(opened) == 4
+    monkeypatch.setattr(files.os, "getpid", lambda: -1)
+    same(surface.zonal(shapes(), FEET, 30.0), expected)
+    assert len(opened) == 8
+    monkeypatch.setattr(files, "OPEN_FILES", 2)
+    same(open_surface(quarters, kind="dem").zonal(shapes(), FEET, 30.0), expected)
+
+
 def test_only_windows_are_read(tmp_path):
     """A raster of 4e10 cells, stored sparse: three small shapes cost three small windows."""
     path = tmp_path / "state.tif"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +16,12 @@ from wetgis.issuelog import Issue
 from wetgis.rasters.horn import MAX_STRETCH, Grid, stretch
 from wetgis.rasters.zunit import Words
 
-__all__ = ["Tile", "join_tiles", "open_tile"]
+__all__ = ["Handles", "Tile", "join_tiles", "open_tile"]
 
 #: Files of one surface may be off a common grid by this part of a cell.
 OFF_GRID = 1e-3
+#: Files that one thread keeps open for one surface.
+OPEN_FILES = 32
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,33 @@ def open_tile(path: str) -> Any:
         raise InputError(
             "the file cannot be read as a raster.", needed="a raster, as GeoTIFF", where=path
         ) from error
+
+
+class Handles:
+    """Open files, a set of them for each thread of each process; pickled without any.
+
+    GDAL keeps decoded blocks as long as a file stays open, and the next call may want the same.
+    """
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+
+    def __reduce__(self) -> tuple[type[Handles], tuple[()]]:
+        return Handles, ()
+
+    def get(self, path: str) -> Any:
+        """The dataset of a path, opened when it is first asked for."""
+        files: OrderedDict[str, Any] | None = getattr(self._local, "files", None)
+        # a forked process shares its parent's place in each open file
+        if files is None or self._local.pid != os.getpid():
+            files = self._local.files = OrderedDict()
+            self._local.pid = os.getpid()
+        if path not in files:
+            files[path] = open_tile(path)
+            if len(files) > OPEN_FILES:
+                files.popitem(last=False)[1].close()
+        files.move_to_end(path)
+        return files[path]
 
 
 def join_tiles(

@@ -86,8 +86,11 @@ class Grid:
         """
         a, b, _, d, e, _ = self.transform
         if not self.warped:
-            scale = 100.0 * (z_metres / self.metres)
-            return _inverse(np.array([[[[a, b], [d, e]]]])) * scale / 8.0
+            scale = 100.0 * (z_metres / self.metres) / 8.0
+            if b == 0.0 and d == 0.0:
+                return np.array([[[scale / a, 0.0, 0.0, scale / e]]])
+            det = (a * e - b * d) / scale
+            return np.array([[[e / det, -d / det, -b / det, a / det]]])
         rows = np.arange(row0 + 0.5, row1)
         # on an upright grid a row lies along the parallel, near enough, so one matrix serves it
         upright = b == 0.0 and d == 0.0
@@ -148,8 +151,6 @@ def _inverse(jacobian: Floats) -> Floats:
     """Transposed inverse of each 2 x 2: rise per cell to rise per unit of ground."""
     a, b = jacobian[..., 0, 0], jacobian[..., 0, 1]
     d, e = jacobian[..., 1, 0], jacobian[..., 1, 1]
-    if not (b.any() or d.any()):
-        return np.stack([1.0 / a, np.zeros_like(a), np.zeros_like(a), 1.0 / e], -1)
     det = a * e - b * d
     return np.stack([e / det, -d / det, -b / det, a / det], -1)
 
@@ -160,7 +161,7 @@ def blank(height: int, width: int) -> tuple[Floats, Noise]:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def decode(raw, valid, rules, values, noise):  # type: ignore[no-untyped-def]
+def decode(raw, valid, rules, corner, values, noise):  # type: ignore[no-untyped-def]
     """Raw cells into a window, where it is still empty.
 
     Parameters
@@ -169,7 +170,8 @@ def decode(raw, valid, rules, values, noise):  # type: ignore[no-untyped-def]
     valid : uint8 array of the raster's own mask, or of shape (1, 1) where it has none
     rules : nodata, lowest and highest possible value (after scaling), scale, offset, and whether
         there is a nodata value at all (1 or 0)
-    values, noise : arrays, changed in place
+    corner : row and column of the window where ``raw`` starts
+    values, noise : arrays of the window, changed in place
 
     Returns
     -------
@@ -181,22 +183,25 @@ def decode(raw, valid, rules, values, noise):  # type: ignore[no-untyped-def]
     nodata = rules[0] if rules[5] == 1.0 else np.nan
     nan_is_nodata = rules[5] == 1.0 and rules[0] != rules[0]
     for r in range(raw.shape[0]):
+        i = r + corner[0]
         for c in range(raw.shape[1]):
+            k = c + corner[1]
             x = raw[r, c]
             if x == nodata or (masked and valid[r, c] == 0) or (nan_is_nodata and x != x):
-                if values[r, c] != values[r, c] and noise[r, c] == NO_TILE:
-                    noise[r, c] = VOID
+                if values[i, k] != values[i, k] and noise[i, k] == NO_TILE:
+                    noise[i, k] = VOID
                 continue
             z = x * rules[3] + rules[4]
-            if z >= rules[1] and z <= rules[2]:
-                if values[r, c] != values[r, c]:
-                    values[r, c] = z
-                    noise[r, c] = 0.0
+            # -999 ft is no ground either, though within the limits
+            if z >= rules[1] and z <= rules[2] and x != -999.0 and x != -9999.0:
+                if values[i, k] != values[i, k]:
+                    values[i, k] = z
+                    noise[i, k] = 0.0
             else:
                 bad += 1
                 example = x
-                if values[r, c] != values[r, c]:
-                    noise[r, c] = BAD
+                if values[i, k] != values[i, k]:
+                    noise[i, k] = BAD
     return bad, example
 
 

@@ -1,14 +1,14 @@
 """One or several raster files as one surface: heights, of which the slope is taken, or slopes.
 
-A surface keeps paths and what the files say about themselves, no cells: it can be pickled, and each
-call opens the files anew, so threads and processes share nothing.
+A surface keeps paths and what the files say about themselves, no cells: it can be pickled. Files
+are opened when they are first read, anew in each thread and process, which share nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from wetgis.errors import InputError, UsageError
 from wetgis.issuelog import Issue
-from wetgis.rasters.files import Tile, join_tiles, open_tile
+from wetgis.rasters.files import Handles, Tile, join_tiles
 from wetgis.rasters.horn import Grid, blank, decode, horn_slope
 from wetgis.rasters.zones import summarise
 from wetgis.rasters.zunit import Band, band_of
@@ -38,6 +38,7 @@ Rows = tuple[int, int]
 KINDS = {"dem": "heights", "dem_proposed": "heights", "slope": "slopes", "values": "values"}
 #: GDAL's cache of decoded blocks, bytes: a row of windows of a raster stored in whole rows.
 CACHE_MIN, CACHE_MAX = 64 << 20, 512 << 20
+_NO_MASK = np.ones((1, 1), np.uint8)
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class Surface:
         What the numbers are, and which of them are impossible.
     issues : tuple of Issue
         What the files' own words left open.
+    handles : Handles
+        Files that are open.
     """
 
     kind: str
@@ -64,6 +67,7 @@ class Surface:
     grid: Grid
     band: Band
     issues: tuple[Issue, ...] = ()
+    handles: Handles = field(default_factory=Handles, repr=False, compare=False)
 
     @cached_property
     def source(self) -> tuple[SourceRecord, ...]:
@@ -82,6 +86,18 @@ class Surface:
             )
             for tile in self.tiles
         )
+
+    @cached_property
+    def boxes(self) -> NDArray[np.int64]:
+        """First row and column, end row and column of each tile in the grid."""
+        return np.array(
+            [(t.row, t.col, t.row + t.height, t.col + t.width) for t in self.tiles], np.int64
+        )
+
+    @cached_property
+    def row_bytes(self) -> int:
+        """Bytes of the widest tile's row."""
+        return max(tile.width * tile.itemsize for tile in self.tiles)
 
     def reader(self) -> Reader:
         """Opens the files; use it in a ``with`` statement, in one thread."""
@@ -125,7 +141,7 @@ class Surface:
 
 
 class Reader:
-    """Windows of a surface. Files are opened when a window first touches them.
+    """Windows of a surface, with a modest cache of decoded blocks.
 
     ``impossible`` holds examples of the impossible values met so far.
     """
@@ -134,7 +150,6 @@ class Reader:
         self.surface = surface
         self.impossible: set[float] = set()
         self._stack = ExitStack()
-        self._open: dict[int, Any] = {}
 
     def __enter__(self) -> Reader:
         import rasterio
@@ -143,12 +158,10 @@ class Reader:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._open.clear()
         self._stack.close()
 
     def _cache_bytes(self) -> int:
-        widest = max(tile.width * tile.itemsize for tile in self.surface.tiles)
-        return min(max(1200 * widest, CACHE_MIN), CACHE_MAX)
+        return min(max(1200 * self.surface.row_bytes, CACHE_MIN), CACHE_MAX)
 
     def values(self, rows: Rows, cols: Rows) -> tuple[Floats, Noise]:
         """Slope in percent, or the numbers as they are, and their noise; NaN where not known."""
@@ -166,28 +179,31 @@ class Reader:
     def cells(self, rows: Rows, cols: Rows) -> tuple[Floats, Noise]:
         """Cells as they are in the files, scaled; rows and columns may reach beyond the grid."""
         values, noise = blank(rows[1] - rows[0], cols[1] - cols[0])
-        for k, tile in enumerate(self.surface.tiles):
+        boxes = self.surface.boxes
+        on = (boxes[:, :2] < (rows[1], cols[1])) & (boxes[:, 2:] > (rows[0], cols[0]))
+        for k in np.flatnonzero(on.all(axis=1)):
+            tile = self.surface.tiles[k]
             r0, r1 = max(rows[0], tile.row), min(rows[1], tile.row + tile.height)
             c0, c1 = max(cols[0], tile.col), min(cols[1], tile.col + tile.width)
-            if r1 > r0 and c1 > c0:
-                part = slice(r0 - rows[0], r1 - rows[0]), slice(c0 - cols[0], c1 - cols[0])
-                window = (c0 - tile.col, r0 - tile.row, c1 - c0, r1 - r0)
-                self._fill(k, window, values[part], noise[part])
+            window = c0 - tile.col, r0 - tile.row, c1 - c0, r1 - r0
+            self._fill(tile, window, (r0 - rows[0], c0 - cols[0]), (values, noise))
         return values, noise
 
     def _fill(
-        self, k: int, window: tuple[int, int, int, int], values: Floats, noise: Noise
+        self,
+        tile: Tile,
+        window: tuple[int, int, int, int],
+        corner: tuple[int, int],
+        into: tuple[Floats, Noise],
     ) -> None:
+        """One tile's cells into a window of the surface, from its row and column ``corner`` on."""
         from rasterio.windows import Window
 
-        tile = self.surface.tiles[k]
-        data = self._open.get(k)
-        if data is None:
-            data = self._open[k] = self._stack.enter_context(open_tile(tile.path))
+        data = self.surface.handles.get(tile.path)
         where = Window(*window)
         try:
             raw = data.read(1, window=where).astype(np.float64)
-            own = data.read_masks(1, window=where) if tile.masked else np.ones((1, 1), np.uint8)
+            own = data.read_masks(1, window=where) if tile.masked else _NO_MASK
         except Exception as error:
             raise InputError(
                 "the raster's cells cannot be read.", mend="check the file", where=tile.path
@@ -196,7 +212,7 @@ class Reader:
         nodata = np.nan if tile.nodata is None else tile.nodata
         declared = float(tile.nodata is not None)
         rules = np.array([nodata, band.low, band.high, tile.scale, tile.offset, declared])
-        bad, example = decode(raw, own, rules, values, noise)
+        bad, example = decode(raw, own, rules, corner, *into)
         if bad:
             self.impossible.add(float(example))
 

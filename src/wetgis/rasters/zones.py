@@ -8,7 +8,7 @@ its own: its numbers have the same bits whichever shapes it is asked together wi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,6 +124,8 @@ def _dimension(geometries: Geometries) -> Ints:
     import shapely
 
     flat = shapely.area(geometries) == 0.0
+    if not flat.any():
+        return np.full(len(geometries), 2)
     return np.where(~flat, 2, np.where(shapely.length(geometries) == 0.0, 0, 1))
 
 
@@ -131,16 +133,8 @@ def _onto(grid: Grid, geometries: Geometries, crs: CRS) -> tuple[Geometries, NDA
     """Shapes in the grid's CRS, and which of them could be carried there."""
     import shapely
 
-    from wetgis.operations import find_operation
-    from wetgis.projection import geographic_bounds, same_crs
-
     everything = np.ones(len(geometries), bool)
-    if not len(geometries) or same_crs(crs, grid.crs):
-        return geometries, everything
-    # the operation is chosen by the grid's extent: the same whichever shapes are asked
-    west, south, east, north = geographic_bounds(grid.crs, grid.bounds)
-    box = (np.floor(west), np.floor(south), np.ceil(east), np.ceil(north))
-    transformer, _ = find_operation(crs, grid.crs, tuple(float(v) for v in box))
+    transformer = _way(crs, grid) if len(geometries) else None
     if transformer is None:
         return geometries, everything
     unit = float(crs.axis_info[0].unit_conversion_factor)
@@ -157,6 +151,29 @@ def _onto(grid: Grid, geometries: Geometries, crs: CRS) -> tuple[Geometries, NDA
     return out, everything
 
 
+#: The last pair of CRSs and the way between them: comparing two CRSs costs more than a small call.
+_last: tuple[Any, Any, Any] = (None, None, None)
+
+
+def _way(crs: CRS, grid: Grid) -> Any:
+    """The transformer onto the grid, or None where the two CRSs are the same."""
+    from wetgis.operations import find_operation
+    from wetgis.projection import geographic_bounds, same_crs
+
+    global _last
+    known_crs, known_grid, transformer = _last
+    if crs is known_crs and grid is known_grid:
+        return transformer
+    transformer = None
+    if not same_crs(crs, grid.crs):
+        # the operation is chosen by the grid's extent: the same whichever shapes are asked
+        west, south, east, north = geographic_bounds(grid.crs, grid.bounds)
+        box = (np.floor(west), np.floor(south), np.ceil(east), np.ceil(north))
+        transformer, _ = find_operation(crs, grid.crs, tuple(float(v) for v in box))
+    _last = crs, grid, transformer
+    return transformer
+
+
 def _rings(geometries: Geometries) -> tuple[Floats, Ints, NDArray[np.bool_], Ints]:
     """Coordinates, ring offsets, which rings are shells, and each geometry's first ring."""
     import shapely
@@ -164,12 +181,13 @@ def _rings(geometries: Geometries) -> tuple[Floats, Ints, NDArray[np.bool_], Int
     from wetgis.shapes import areal
 
     parts, of = areal(geometries)
-    _, xy, offsets = shapely.to_ragged_array(parts, include_z=False)
-    ring, polygon = offsets[0].astype(np.int64), offsets[1].astype(np.int64)
-    is_shell = np.zeros(len(ring) - 1, bool)
-    is_shell[polygon[:-1]] = True
-    first = np.searchsorted(of, np.arange(len(geometries) + 1))
-    return np.ascontiguousarray(xy), ring, is_shell, polygon[first]
+    rings, part = shapely.get_rings(parts, return_index=True)
+    offset = np.zeros(len(rings) + 1, np.int64)
+    np.cumsum(shapely.get_num_coordinates(rings), out=offset[1:])
+    is_shell = np.ones(len(rings), bool)
+    is_shell[1:] = part[1:] != part[:-1]
+    first = np.searchsorted(of[part], np.arange(len(geometries) + 1))
+    return shapely.get_coordinates(rings), offset, is_shell, first
 
 
 def _polygons(
@@ -273,6 +291,12 @@ def _windows(boxes: Ints, grid: Grid) -> Iterator[tuple[Ints, Rows, Rows]]:
     c0, r0 = np.maximum(boxes[:, 0], 0), np.maximum(boxes[:, 1], 0)
     c1, r1 = np.minimum(boxes[:, 2], grid.width), np.minimum(boxes[:, 3], grid.height)
     on = (c1 > c0) & (r1 > r0)
+    if on.any():
+        rows = int(r0[on].min()), int(r1[on].max())
+        cols = int(c0[on].min()), int(c1[on].max())
+        if rows[1] - rows[0] <= BLOCK and cols[1] - cols[0] <= BLOCK:
+            yield np.flatnonzero(on), rows, cols
+            return
     large = on & ((c1 - c0 > BLOCK) | (r1 - r0 > BLOCK))
     small = np.flatnonzero(on & ~large)
     block = (r0 + r1)[small] // (2 * BLOCK), (c0 + c1)[small] // (2 * BLOCK)
