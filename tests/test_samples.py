@@ -78,7 +78,7 @@ def test_every_file_of_the_site_is_there_and_every_file_is_used(town: str) -> No
         there |= found
     unused = {p.name for p in (SAMPLES / town).iterdir() if p.suffix in
               (".gpkg", ".shp", ".fgb", ".geojson", ".csv", ".tif")} - there  # fmt: skip
-    assert unused <= {"flags.csv", "proposed_wetlands.gpkg"}
+    assert unused <= {"flags.csv", "proposed_wetlands.gpkg", "proposed_wetlands.geojson"}
 
 
 @pytest.mark.parametrize("town", TOWNS)
@@ -368,6 +368,17 @@ def test_flags_and_proposal() -> None:
     proposed, adopted = (read("highmoor", f) for f in ("proposed_wetlands.gpkg", "wetlands.gpkg"))
     assert len(set(proposed.id) & set(adopted.id)) >= 3
     assert len(set(proposed.id) - set(adopted.id)) == 1
+
+
+def test_a_proposal_for_the_city_map_moves_one_wetland_and_adds_one() -> None:
+    proposed = read("shoreville", "proposed_wetlands.geojson")
+    adopted = read("shoreville", "wetlands.gpkg", "city_wetlands_2025")
+    adopted = adopted[adopted.EFF_TO.isna() & adopted.is_valid]
+    assert len(set(proposed.WET_ID) - set(adopted.WET_ID)) == 1
+    moved = proposed[proposed.WET_ID.isin(adopted.WET_ID)].iloc[0]
+    before = adopted[adopted.WET_ID == moved.WET_ID].union_all()
+    change = before.symmetric_difference(moved.geometry).area / before.area
+    assert 0.01 < change < 0.5
 
 
 @pytest.mark.parametrize("town", TOWNS)

@@ -173,6 +173,13 @@ def _surveyed(out: Path, made: town.Ground, rng: np.random.Generator) -> None:
         {"id": "S-2", "cowardin": "PSS1C", "surveyor": "licensed survey 2026-05", "geometry": new},
     ]
     files.write_geojson(files.frame(rows, town.ORIGIN), out / "wetlands_survey.geojson")
+    # what the naturalist proposes for the map: the line as surveyed, and the wetland it lacked
+    mapped = next(k for k, shape in enumerate(made.swamps) if shape is order[0])
+    amended = [
+        {"WET_ID": f"F-{mapped + 1:02d}", "COWARDIN": "PFO1E", "geometry": rows[0]["geometry"]},
+        {"WET_ID": "F-91", "COWARDIN": "PSS1C", "geometry": new},
+    ]
+    files.write_geojson(files.frame(amended, town.ORIGIN), out / "proposed_wetlands.geojson")
 
 
 def waters(out: Path, made: town.Ground) -> None:
