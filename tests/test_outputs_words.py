@@ -22,6 +22,8 @@ def test_every_word_of_the_tables_has_words() -> None:
     assert set(words.COMPARISON_WORDS) == set(schema.COMPARISONS)
     assert set(words.UNIT_WORDS) == set(schema.UNITS)
     assert set(words.SUBJECT_WORDS) == set(schema.SUBJECT_KINDS)
+    assert set(words.CITE_WORDS) == {"exact", "inferred", "cited_only", "override"}
+    assert set(words.STATUS_SHORT) == set(schema.STATUSES)
     assert set(words.COLUMN_WORDS) == set(schema.MEASURE_COLUMNS)
 
 

@@ -11,26 +11,36 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from wetgis.errors import UsageError
 from wetgis.outputs.words import (
     ANSWER_WORDS,
+    CITE_WORDS,
+    COLUMN_WORDS,
     DOUBT_WORDS,
+    OUTCOME_WORDS,
     SEVERITY_WORDS,
     STATUS_WORDS,
+    compared,
     counted,
     with_unit,
 )
-from wetgis.schema import FINDING_SEVERITIES, STATUSES, SUBJECT_KINDS
+from wetgis.schema import EPS_SQFT, FINDING_SEVERITIES, NUMBER_COLUMNS, STATUSES, SUBJECT_KINDS
 
 if TYPE_CHECKING:
     from wetgis.screening import Screening
 
 __all__ = [
     "Provision",
+    "areas_line",
+    "cited",
     "doubts_in_words",
+    "explain",
     "headlines",
     "issue_line",
     "lines",
     "provisions",
+    "rule_titles",
+    "show",
     "summary",
 ]
 
@@ -113,7 +123,7 @@ def provisions(screening: Screening) -> list[Provision]:
     Rules that no subject meets and that could be told everywhere are left out.
     """
     findings = screening.findings
-    titles = _titles(screening)
+    titles = rule_titles(screening)
     made: list[Provision] = []
     for (pack, rule), rows in findings.groupby(["pack", "rule"], sort=True):
         met = rows[rows["outcome"] == "met"]
@@ -144,7 +154,7 @@ def provisions(screening: Screening) -> list[Provision]:
     )
 
 
-def _titles(screening: Screening) -> dict[tuple[str, str], str]:
+def rule_titles(screening: Screening) -> dict[tuple[str, str], str]:
     """The title of each rule, as far as the packs are at hand."""
     titles: dict[tuple[str, str], str] = {}
     for pack in screening.packs:
@@ -226,7 +236,7 @@ def summary(screening: Screening, *, limit: int = 12) -> str:
         Title, headlines, areas, a line a rule, the issues, and the caveat.
     """
     text = [screening.title or "Screening", *headlines(screening)]
-    areas = _areas(screening.measures)
+    areas = areas_line(screening.measures)
     if areas:
         text.append(areas)
     told = lines(screening, limit=limit)
@@ -237,7 +247,7 @@ def summary(screening: Screening, *, limit: int = 12) -> str:
     return "\n".join(text)
 
 
-def _areas(measures: pd.DataFrame) -> str:
+def areas_line(measures: pd.DataFrame) -> str:
     """The sums over parcels (over footprints where there are none) of what is known."""
     for kind in ("parcel", "footprint", "project"):
         rows = measures[measures["subject_kind"] == kind]
@@ -253,3 +263,135 @@ def _areas(measures: pd.DataFrame) -> str:
                 parts.append(f"{with_unit(float(rows[column].sum()), 'sqft')} {word}")
         return f"Of the {kind}s, {_met_and(parts)}." if parts else ""
     return ""
+
+
+def show(screening: Screening, *, limit: int = 5) -> str:
+    """Each subject in full: status, measures, findings with citations, features nearby.
+
+    Parameters
+    ----------
+    screening : Screening
+        The result; an assessment of a few subjects reads best.
+    limit : int
+        How many subjects are told in full; the others are counted.
+
+    Returns
+    -------
+    str
+        Text for a terminal or a notebook.
+    """
+    measures = screening.measures
+    text = [screening.title or "Screening", *headlines(screening)]
+    titles = rule_titles(screening)
+    for _, row in measures.head(limit).iterrows():
+        text += ["", *_subject_lines(screening, row, titles)]
+    if len(measures) > limit:
+        text += ["", f"... and {len(measures) - limit:,} more subjects; measures.csv has them."]
+    text += ["", issue_line(screening.issues)]
+    text.append("This is a screening. The officials whom the law names determine.")
+    return "\n".join(text)
+
+
+def _subject_lines(
+    screening: Screening, row: pd.Series, titles: dict[tuple[str, str], str]
+) -> list[str]:
+    name = f"{str(row['subject_kind']).capitalize()} {row['subject_id']}"
+    record = f" (record {row['record']})" if row["record"] > 1 else ""
+    text = [f"{name}{record}: {STATUS_WORDS[row['status']]}."]
+    known = [c for c in NUMBER_COLUMNS if c in row and _worth_telling(c, float(row[c]))]
+    text += [
+        f"  {COLUMN_WORDS[c]:<24} {with_unit(float(row[c]), c.rpartition('_')[2]):>16}"
+        for c in known
+    ]
+    findings = _of_subject(screening.findings, row)
+    for one in findings[findings["outcome"] != "not_met"].to_dict("records"):
+        what = titles.get((one["pack"], one["rule"])) or one["says"]
+        text += [f"  {line}" for line in _finding_lines(one, what)]
+    for one in _of_subject(screening.contacts, row).sort_values("distance_ft").to_dict("records"):
+        distance = with_unit(one["distance_ft"], "ft")
+        text.append(f"  {one['feature_kind']} {one['feature_id']} {one['name']} at {distance}")
+    return text
+
+
+def _worth_telling(column: str, value: float) -> bool:
+    """Whether a measure is known, and is a distance or more than nothing."""
+    distance = column.endswith("_ft") and not column.endswith("length_ft")
+    return value == value and (distance or abs(value) > EPS_SQFT)
+
+
+def _of_subject(table: pd.DataFrame, row: pd.Series) -> pd.DataFrame:
+    same = pd.Series(True, index=table.index)
+    for column in _SUBJECT:
+        same &= table[column] == row[column]
+    return table.loc[same]
+
+
+def _finding_lines(one: Any, what: str = "") -> list[str]:
+    """A finding in lines; ``what`` is what its rule asks, where that was not said before."""
+    answer = ANSWER_WORDS.get(one["answer"], one["answer"])
+    feature = f" ({one['feature_kind']} {one['feature_id']})" if one["feature_id"] else ""
+    text = [
+        f"{one['rule']}  {answer}: {what}{feature} [{cited(one)}]" if what else answer + feature
+    ]
+    number = compared(one)
+    if number:
+        text.append(f"    {number}")
+    if one["doubt"]:
+        text.append(f"    doubt: {doubts_in_words(one['doubt'])}")
+    if one["needs"]:
+        text.append(f"    needs {one['needs']}")
+    if one["note"]:
+        text.append(f"    {one['note']}")
+    return text
+
+
+def explain(screening: Screening, rule: str, *, limit: int = 50) -> str:
+    """One rule in words: what it asks, its citation, and what it came to for each subject.
+
+    Parameters
+    ----------
+    screening : Screening
+        The result.
+    rule : str
+        The rule's id, as ``RYE-12``.
+    limit : int
+        How many findings are told.
+
+    Raises
+    ------
+    UsageError
+        Where no finding has this rule.
+    """
+    rows = screening.findings[screening.findings["rule"] == rule]
+    if len(rows) == 0:
+        known = ", ".join(sorted(set(screening.findings["rule"].astype(str))))
+        raise UsageError(
+            f"no finding has the rule '{rule}'.", needed=f"one of {known}" if known else ""
+        )
+    titles = rule_titles(screening)
+    text = []
+    for (pack, _), some in rows.groupby(["pack", "rule"]):
+        first = some.iloc[0]
+        text.append(
+            f"{rule} of {pack} [{cited(first)}] {titles.get((str(pack), rule), '')}".rstrip()
+        )
+        text += [f"  {first['says']}", ""]
+        for one in some.head(limit).to_dict("records"):
+            subject = f"{one['subject_kind']} {one['subject_id']}"
+            text.append(f"{subject}: {OUTCOME_WORDS[one['outcome']].lower()}")
+            text += [f"  {line}" for line in _finding_lines(one)]
+        if len(some) > limit:
+            text.append(f"... and {len(some) - limit:,} more findings.")
+    return "\n".join(text)
+
+
+def cited(finding: Any) -> str:
+    """The citation of a finding, with what its status adds.
+
+    Examples
+    --------
+    >>> cited({"cite": "46-5", "cite_status": "inferred"})
+    '46-5, section number inferred'
+    """
+    more = CITE_WORDS.get(finding["cite_status"], "")
+    return f"{finding['cite']}, {more}" if more else str(finding["cite"])

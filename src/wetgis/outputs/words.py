@@ -14,12 +14,15 @@ from wetgis.schema import EPS_FT, EPS_PCT, EPS_SQFT
 __all__ = [
     "ANSWER_WORDS",
     "CAVEATS",
+    "CITE_WORDS",
     "COLUMN_WORDS",
     "COMPARISON_WORDS",
     "DOUBT_WORDS",
     "OUTCOME_WORDS",
     "PLACE_WORDS",
     "SEVERITY_WORDS",
+    "STATUS_MEANINGS",
+    "STATUS_SHORT",
     "STATUS_WORDS",
     "SUBJECT_WORDS",
     "UNIT_WORDS",
@@ -37,6 +40,15 @@ STATUS_WORDS = {
     "indicator": "Indicator only",
     "unknown": "Cannot be told",
     "none_found": "No indicator found",
+}
+#: The same for a column of a table.
+STATUS_SHORT = {
+    "on_feature": "On a feature",
+    "in_buffer": "In the buffer",
+    "touching": "Touching",
+    "indicator": "Indicator only",
+    "unknown": "Cannot be told",
+    "none_found": "None found",
 }
 #: What each status means, for legends and the first sheet of the workbook.
 STATUS_MEANINGS = {
@@ -99,6 +111,13 @@ DOUBT_WORDS = {
     "arc": "it turns with how an arc is drawn",
     "datum": "the datum shift of a layer is a rough one",
     "sliver": "the overlap is no wider than a line",
+}
+#: What is added to a citation that is not simply exact.
+CITE_WORDS = {
+    "exact": "",
+    "inferred": "section number inferred",
+    "cited_only": "cited by the source, its text is not at hand",
+    "override": "set by the user",
 }
 COMPARISON_WORDS = {"gt": "more than", "ge": "at least", "lt": "less than", "le": "at most"}
 UNIT_WORDS = {
