@@ -1,7 +1,7 @@
 """screen, assess, verify and diff on a tiny site that the test writes.
 
-One parcel of 200 ft by 200 ft, a wetland over its eastern 50 ft, a footprint of 20 ft by 20 ft whose
-near side lies 30 ft west of the wetland, and a parcel 1,000 ft away.
+One parcel of 200 ft by 200 ft, a wetland over its eastern 50 ft, a footprint of 20 ft by 20 ft
+whose near side lies 30 ft west of the wetland, and a parcel 1,000 ft away.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def test_one_bad_record_is_3_and_the_rest_is_done(
     out = tmp_path / "out"
     ran = cli("screen", tiny, "--out", out)
     assert ran.code == 3
-    assert "1 records could not be used" in ran.err
+    assert "1 record could not be used" in ran.err
     measures = pd.read_csv(out / "measures.csv", dtype={"subject_id": str}).set_index("subject_id")
     assert measures.loc["091.-1-01", "wetland_sqft"] == pytest.approx(10_000)
     assert measures.loc["091.-1-03", "status"] == "unknown"

@@ -40,18 +40,33 @@ def layer_keys(layer: str | None, ids: list[str] | None, source_crs: str | None)
     return {name: value for name, value in keys.items() if value is not None}
 
 
-def tell_issues(issues: pd.DataFrame) -> int:
-    """Say what is wrong with the input; the exit code that follows from it."""
+def tell_issues(issues: pd.DataFrame, *, unused: int | None = None) -> int:
+    """Say what is wrong with the input; the exit code that follows from it.
+
+    ``unused`` counts the records that could not be used, where ``issues`` is cut off.
+    """
     shown = issues[issues["severity"] != "note"]
     for row in shown.head(LINES).to_dict("records"):
         who = " ".join(t for t in (row["layer"], row["record_id"]) if t)
-        warn(f"{row['severity']} {row['code']}{f' ({who})' if who else ''}: {row['message']}")
+        say(f"issue: {row['severity']} {row['code']}{f' ({who})' if who else ''}: {row['message']}")
     if len(shown) > LINES:
-        warn(f"... and {len(shown) - LINES:,} more issues like these")
-    unused = int((issues["severity"] == "error").sum())
+        say(f"issue: ... and {len(shown) - LINES:,} more")
+    notes = issues.loc[issues["severity"] == "note", "code"].value_counts(sort=False)
+    if len(notes):
+        counted = (code if n == 1 else f"{code} x {n:,}" for code, n in notes.items())
+        say(f"notes: {', '.join(counted)}")
+    if unused is None:
+        unused = int((issues["severity"] == "error").sum())
     if unused:
-        warn(f"{unused:,} records could not be used.")
+        warn(f"{unused:,} record{'s' * (unused > 1)} could not be used.")
     return SOME_UNUSED if unused else DONE
+
+
+def tell_layer(frame: gpd.GeoDataFrame) -> int:
+    """The same for a layer that was read: it carries its first hundred issues, and counts."""
+    import wetgis
+
+    return tell_issues(wetgis.issues(frame), unused=frame.attrs["wetgis"]["counts"]["errors"])
 
 
 def read(
@@ -123,7 +138,7 @@ def convert(
     for column, what in written["lost"].items():
         warn(f"{column}: {what}")
     print(out)
-    return tell_issues(wetgis.issues(frame))
+    return tell_layer(frame)
 
 
 @app.command()
@@ -146,7 +161,7 @@ def buffer(
     zone = wetgis.buffer_zone(frame, feet)
     wetgis.write_layer(_as_layer(zone, feet), out)
     print(out)
-    return tell_issues(wetgis.issues(frame))
+    return tell_layer(frame)
 
 
 def _as_layer(zone: gpd.GeoSeries, feet: float) -> gpd.GeoDataFrame:
