@@ -1,19 +1,23 @@
-"""Verbs that make maps: delineate, compare."""
+"""Verbs that make maps: delineate, compare, sheet."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wetgis.cli.layers import AsJson, LayerName, SourceCrs, TargetCrs
+from wetgis.cli.layers import AsJson, LayerName, SourceCrs, TargetCrs, tell_issues
+from wetgis.cli.screening import AsOf, SitePath, read_site
 from wetgis.cli.shell import DONE, SOME_UNUSED, print_json, say, verb, warn
 from wetgis.errors import UsageError
 
 if TYPE_CHECKING:
     from wetgis.compare import Comparison
     from wetgis.delineation import Delineation
+    from wetgis.outputs.sheet import Sheets
 
 app = typer.Typer()
 
@@ -130,6 +134,63 @@ def _write_comparison(found: Comparison, out: Path) -> None:
         raise UsageError(f"'{out.name}' cannot hold two layers.", needed="a name ending in .gpkg")
     wetgis.write_layer(found.strips, out, layer="strips")
     wetgis.write_layer(found.separation, out, layer="separation")
+
+
+@app.command()
+@verb
+def sheet(
+    site: SitePath,
+    out: Annotated[Path, typer.Option("--out", metavar="PDF", help="The file to write.")],
+    scale: Annotated[str, typer.Option("--scale", help="Ground on an inch of paper.")] = "50ft",
+    page: Annotated[
+        str, typer.Option("--page", help="LETTER, LEGAL, TABLOID, ANSI B to D, ARCH A to D.")
+    ] = "ARCH D",
+    ids: Annotated[
+        list[str] | None, typer.Option("--id", metavar="ID", help="Sheets about this subject only.")
+    ] = None,
+    title: Annotated[str, typer.Option("--title", help="Of the project; else the site's.")] = "",
+    north: Annotated[str, typer.Option("--north", help="Where the arrow points: grid, true.")] = (
+        "grid"
+    ),
+    contours: Annotated[
+        str | None, typer.Option("--contours", metavar="2ft", help="Their interval.")
+    ] = None,
+    around: Annotated[
+        str | None, typer.Option("--around", metavar="200ft", help="Ground around the parcels.")
+    ] = None,
+    as_of: AsOf = None,
+    as_json: AsJson = False,
+) -> int:
+    """Draw plan sheets of a site at an exact scale, and say what the data could not show."""
+    from wetgis.outputs.sheet import SheetOptions, write_sheet
+    from wetgis.units import length_in_ft
+
+    options = SheetOptions(
+        title=title,
+        north=north,
+        contour_ft=None if contours is None else length_in_ft(contours),
+        around_ft=None if around is None else length_in_ft(around),
+    )
+    per_inch = length_in_ft(scale)
+    loaded = read_site(site, as_of)
+    drawn = write_sheet(loaded, out, scale_ft_per_in=per_inch, page=page, ids=ids, options=options)
+    if as_json:
+        print_json(asdict(drawn))
+    else:
+        print("\n".join(_sheet_lines(drawn)))
+    say(f"Written to {out}; print it at 100 %: 'fit to page' ends the scale.")
+    return tell_issues(loaded.issue_frame())
+
+
+def _sheet_lines(drawn: Sheets) -> Iterator[str]:
+    yield f"{len(drawn.pages)} sheets: {', '.join(drawn.pages)}"
+    for check in drawn.checks:
+        yield f"scale, {check.pack}: {check.outcome}. {check.says} [{check.cite}]"
+    for item in drawn.content:
+        if item.status != "shown":
+            yield f"{item.rule} {item.what}: {item.status}, {item.why} [{item.cite}]"
+    for what, count in drawn.left_out.items():
+        yield f"no room for {count} {what}"
 
 
 def _closed(names: list[str] | None) -> bool | list[str]:
