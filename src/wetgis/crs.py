@@ -44,6 +44,7 @@ __all__ = [
     "fit_to_measure",
     "ft_per_unit",
     "geographic_bounds",
+    "grid",
     "is_unknown",
     "label",
     "measuring_reason",

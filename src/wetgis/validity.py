@@ -254,8 +254,10 @@ def _has_more(geoms: Objects) -> Flags:
 
 
 def _not_finite(geoms: Objects) -> Flags:
-    xy, owner = shapely.get_coordinates(geoms, return_index=True)
     bad = np.zeros(len(geoms), dtype=bool)
+    if np.isfinite(shapely.get_coordinates(geoms)).all():
+        return bad
+    xy, owner = shapely.get_coordinates(geoms, return_index=True)
     bad[owner[~np.isfinite(xy).all(axis=1)]] = True
     return bad
 

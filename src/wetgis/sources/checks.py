@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["duplicates", "look_over"]
 
-#: Layers of more records than this are not searched for overlaps of one record by another.
-MAX_OVERLAP_SEARCH = 50_000
+#: Vertices that the search for overlapping records may look at: about a second.
+OVERLAP_BUDGET = 2_000_000
 #: An area attribute that differs by more than this share is stale.
 STALE = 0.01
 _ACRES = {"acres", "acre", "gis_acres", "gisacres", "calc_acres", "area_acres", "areaacres",
@@ -114,7 +114,7 @@ def look_over(
     if frame.crs is None or not frame.crs.is_projected:
         return
     _stale_areas(frame, log, about)
-    if kind in _AREAL and len(frame) <= MAX_OVERLAP_SEARCH:
+    if kind in _AREAL:
         _overlaps(frame, log, about)
 
 
@@ -162,19 +162,18 @@ def _stale_areas(frame: geopandas.GeoDataFrame, log: IssueLog, about: dict[str, 
 
 
 def _overlaps(frame: geopandas.GeoDataFrame, log: IssueLog, about: dict[str, str]) -> None:
-    """Pairs of records that share more ground than a shared line can account for."""
+    """Pairs of records that share more ground than a shared line can account for.
+
+    Only a note depends on it, so that on a large layer the pairs with the fewest vertices are
+    tried, up to a budget, and the note says how many that were.
+    """
     import shapely
 
     geoms = np.array(frame.geometry.array, dtype=object)
-    rows = np.flatnonzero(shapely.get_dimensions(geoms) == 2)
-    if len(rows) < 2:
-        return
-    tree = shapely.STRtree(geoms[rows])
-    left, right = tree.query(geoms[rows], predicate="intersects")
-    upper = left < right
-    left, right = rows[left[upper]], rows[right[upper]]
+    left, right, tried = _neighbours(geoms)
     if not len(left):
         return
+    left, right = left[tried], right[tried]
     try:
         shared = shapely.area(shapely.intersection(geoms[left], geoms[right]))
     except shapely.errors.GEOSException:
@@ -184,8 +183,34 @@ def _overlaps(frame: geopandas.GeoDataFrame, log: IssueLog, about: dict[str, str
     if real.any():
         worst = int(np.argmax(shared))
         a, b = frame["id"].iloc[int(left[worst])], frame["id"].iloc[int(right[worst])]
+        part = "" if tried.all() else f" among {int(tried.sum()):,} of {len(tried):,} pairs tried"
         text = (
-            f"{int(real.sum())} pairs of records overlap, by {shared[real].sum():,.0f} sq ft "
+            f"{int(real.sum())} pairs of records overlap{part}, by {shared[real].sum():,.0f} sq ft "
             f"together; most: {a} and {b}, {shared[worst]:,.0f} sq ft."
         )
         log.add("note", "overlapping_records", text, effect="each square foot counts once", **about)
+
+
+def _neighbours(
+    geoms: np.ndarray[Any, Any],
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Pairs of polygons whose boxes share ground, and which of them are within the budget."""
+    import shapely
+
+    rows = np.flatnonzero(shapely.get_dimensions(geoms) == 2)
+    nothing = np.array([], dtype=int)
+    if len(rows) < 2:
+        return nothing, nothing, nothing.astype(bool)
+    left, right = shapely.STRtree(geoms[rows]).query(geoms[rows])
+    upper = left < right
+    left, right = rows[left[upper]], rows[right[upper]]
+    a, b = shapely.bounds(geoms[left]), shapely.bounds(geoms[right])
+    wide = np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2])
+    real = (wide > 0).all(axis=1)
+    left, right = left[real], right[real]
+    sizes = shapely.get_num_coordinates(geoms)
+    cost = sizes[left] + sizes[right]
+    order = np.sort(cost)
+    within = np.searchsorted(np.cumsum(order), OVERLAP_BUDGET, side="right")
+    limit = order[within] if within < len(order) else np.inf
+    return left, right, cost < limit

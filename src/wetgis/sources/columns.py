@@ -309,12 +309,16 @@ def id_column(
     names = [own] if own else ["id", *ID_ALIASES.get(kind or "", ())]
     for name in names:
         column = _find(columns, name)
-        if column is not None and _key_text(table[column]).notna().any():
-            return _key_text(table[column]), column
+        if column is not None and (keys_as_text := _key_text(table[column])).notna().any():
+            return keys_as_text, column
     return None, ""
 
 
 def _key_text(values: pd.Series[Any]) -> pd.Series[Any]:
+    import pandas as pd
+
+    if pd.api.types.is_integer_dtype(values) and not values.isna().any():
+        return as_text(values.astype(str))
     text = values.map(text_key, na_action="ignore").astype(object)
     held = text.notna() & (text != "")
     return as_text(text.where(held, None))

@@ -243,11 +243,17 @@ def _to_objects(column: Any) -> np.ndarray[Any, np.dtype[np.object_]]:
 
 
 def _wkb_kinds(wkb: np.ndarray[Any, np.dtype[np.object_]]) -> set[int]:
-    heads = {bytes(w[:5]) for w in wkb if w is not None and len(w) >= 5}
+    """The kinds of geometry that there are, by the first bytes of each."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = pa.array(wkb, type=pa.large_binary())
+    heads = pc.unique(pc.binary_slice(column, 0, 5)).to_pylist()
     kinds = set()
     for head in heads:
-        number = int.from_bytes(head[1:5], "little" if head[0] == 1 else "big")
-        kinds.add((number & 0x0FFFFFFF) % 1000)
+        if head is not None and len(head) == 5:
+            number = int.from_bytes(head[1:5], "little" if head[0] == 1 else "big")
+            kinds.add((number & 0x0FFFFFFF) % 1000)
     return kinds
 
 

@@ -15,6 +15,7 @@ from wetgis.crs import (
     check_coordinates,
     fit_to_measure,
     ft_per_unit,
+    grid,
     label,
     outside_area_of_use,
     pack_crs,
@@ -171,6 +172,9 @@ def _contradictions(
 
     rows = np.flatnonzero(~shapely.is_missing(geoms))
     if not len(rows):
+        return
+    whole = _bounds(geoms)
+    if whole is not None and not check_coordinates(source, *grid(whole, 9)).any():
         return
     box = shapely.bounds(geoms[rows])
     bad = check_coordinates(source, box[:, 0], box[:, 1])

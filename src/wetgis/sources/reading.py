@@ -324,12 +324,12 @@ def _full_ids(
         log.add("note", "generated_id", "ids were made from the geometries.", **about)
         return made
     missing = ids.isna().to_numpy()
+    names = [str(v) for v in ids.to_numpy(dtype=object)]
     if missing.any():
         text = f"{int(missing.sum())} records have no id; ids were made from their geometries."
         log.add("warning", "missing_id", text, **about)
-    return [
-        made[i] if lost else str(v) for i, (v, lost) in enumerate(zip(ids, missing, strict=True))
-    ]
+        names = [made[i] if lost else names[i] for i, lost in enumerate(missing.tolist())]
+    return names
 
 
 def _raw_notes(raw: RawLayer, names: list[str], log: IssueLog, about: dict[str, str]) -> None:
