@@ -91,11 +91,6 @@ class Pieces:
     cells: Ints
     owners: Ints
 
-    def of_cells(self, grid: CellGrid) -> Ints:
-        """Offsets of the pieces of each cell."""
-        counts = np.bincount(self.cells, minlength=grid.columns * grid.rows)
-        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-
 
 def cut(geometries: Geometries, grid: CellGrid, *, dimension: int = 2, threads: int = 2) -> Pieces:
     """Cut valid polygons (or, with ``dimension=1``, lines) into the cells of a window.
@@ -257,31 +252,47 @@ class Subdivided:
 
 
 class CellLayer:
-    """Pieces that do not overlap, ready for areas against many subjects."""
+    """Polygons that do not overlap, ready for areas against many subjects."""
 
-    def __init__(self, pieces: Pieces, grid: CellGrid) -> None:
-        self.grid, self.pieces = grid, pieces
-        self.edges: Edges = edges(pieces.geometries)
-        self.offsets = pieces.of_cells(grid)
+    def __init__(self, geometries: Geometries, grid: CellGrid) -> None:
+        self.grid = grid
+        self.edges: Edges = edges(geometries)
+        self.shape = (grid.columns, grid.rows)
+        ranges = grid.ranges(self.edges.boxes)
+        ranges[:, [0, 2]] = np.maximum(ranges[:, [0, 2]], 0)
+        ranges[:, 1] = np.minimum(ranges[:, 1], grid.columns - 1)
+        ranges[:, 3] = np.minimum(ranges[:, 3], grid.rows - 1)
+        high = np.maximum(ranges[:, 3] - ranges[:, 2] + 1, 0)
+        counts = np.maximum(ranges[:, 1] - ranges[:, 0] + 1, 0) * high
+        piece = np.repeat(np.arange(len(counts)), counts)
+        within = np.arange(len(piece)) - np.repeat(np.cumsum(counts) - counts, counts)
+        column = ranges[piece, 0] + within // np.maximum(high[piece], 1)
+        row = ranges[piece, 2] + within % np.maximum(high[piece], 1)
+        cell = column * grid.rows + row
+        order = np.argsort(cell, kind="stable")
+        self.members: Ints = piece[order].astype(np.int64)
+        filled = np.bincount(cell, minlength=grid.columns * grid.rows)
+        self.cells: Ints = np.concatenate([[0], np.cumsum(filled)]).astype(np.int64)
 
     def areas(
         self, subjects: Subdivided, weights: Floats | None = None, *, threads: int = 2
     ) -> Floats:
         """Area of each subject on the layer, CRS units squared: n, or n x k with weights.
 
-        ``weights``: one row a piece.
+        ``weights``: one row a polygon.
         """
         from wetgis import kernels
 
-        own = subjects.edges
-        table = np.ones((len(self.pieces.cells), 1)) if weights is None else weights
+        own, layer, grid = subjects.edges, self.edges, self.grid
+        table = np.ones((len(layer.offsets) - 1, 1)) if weights is None else weights
         out = np.zeros((len(own.offsets) - 1, table.shape[1]))
-        ranges = self.grid.ranges(own.boxes)
-        shape = (self.grid.columns, self.grid.rows)
+        boxes = np.where(np.isfinite(own.boxes), own.boxes, 0.0)
+        boxes[~np.isfinite(own.boxes).all(axis=1), 2:] = -1.0
+        first = np.array([grid.i0, grid.j0])
         in_threads(
             lambda s, e: kernels.cell_areas(
-                own.rows, own.offsets, own.boxes, ranges, self.edges.rows,
-                self.edges.offsets, self.edges.boxes, self.offsets, shape, table, out, s, e,
+                own.rows, own.offsets, boxes, layer.rows, layer.offsets, layer.boxes, grid.size,
+                first, self.shape, self.cells, self.members, table, out, s, e,
             ),
             len(out), chunk=2048, threads=threads,
         )  # fmt: skip

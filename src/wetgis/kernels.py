@@ -100,35 +100,49 @@ def cell_areas(  # type: ignore[no-untyped-def]
     ea,
     offsets_a,
     boxes_a,
-    ranges_a,
     eb,
     offsets_b,
     boxes_b,
-    cells,
+    size,
+    first,
     shape,
+    cells,
+    members,
     weights,
     out,
     start,
     stop,
 ):
-    """Weighted area of each A on the pieces of a layer that was cut into cells.
+    """Weighted area of each A on a layer whose pieces stand in every cell that their box meets.
 
-    ``ranges_a``: first and last column and row of the cells under A. ``cells``: offsets of the
-    pieces of each cell (row-major over ``shape``). ``weights``: pieces x k. ``out``: A x k.
-    A piece lies in one cell only, so each pair is met once.
+    ``first``: column and row of the first cell. ``cells``, ``members``: the pieces of each cell
+    (row-major over ``shape``). ``weights``: pieces x k. ``out``: A x k. A pair that meets in
+    several cells counts in the one that holds the lower left corner of both boxes together.
     """
     columns, rows = shape
     count = weights.shape[1]
     for a in range(start, stop):
-        for i in range(max(ranges_a[a, 0], 0), min(ranges_a[a, 1], columns - 1) + 1):
-            for j in range(max(ranges_a[a, 2], 0), min(ranges_a[a, 3], rows - 1) + 1):
+        i0 = int(np.floor(boxes_a[a, 0] / size)) - first[0]
+        j0 = int(np.floor(boxes_a[a, 1] / size)) - first[1]
+        i1 = int(np.floor(boxes_a[a, 2] / size)) - first[0]
+        j1 = int(np.floor(boxes_a[a, 3] / size)) - first[1]
+        for i in range(max(i0, 0), min(i1, columns - 1) + 1):
+            for j in range(max(j0, 0), min(j1, rows - 1) + 1):
                 cell = i * rows + j
-                for b in range(cells[cell], cells[cell + 1]):
+                for q in range(cells[cell], cells[cell + 1]):
+                    b = members[q]
                     if (
                         boxes_b[b, 0] >= boxes_a[a, 2]
                         or boxes_b[b, 2] <= boxes_a[a, 0]
                         or boxes_b[b, 1] >= boxes_a[a, 3]
                         or boxes_b[b, 3] <= boxes_a[a, 1]
+                    ):
+                        continue
+                    x = max(boxes_a[a, 0], boxes_b[b, 0])
+                    y = max(boxes_a[a, 1], boxes_b[b, 1])
+                    if (
+                        int(np.floor(x / size)) - first[0] != i
+                        or int(np.floor(y / size)) - first[1] != j
                     ):
                         continue
                     area = _pair_area(

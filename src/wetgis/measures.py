@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Measured", "distances", "measure"]
 
+#: Polygons with more vertices than this are cut into cells, smaller ones are held as they are.
+WHOLE = 600
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -56,7 +59,7 @@ class _Frame:
 
     def area_on(self, pieces: Pieces) -> Floats:
         """Square feet of each subject on pieces that do not overlap."""
-        raw = CellLayer(pieces, self.grid).areas(self.parts, threads=self.threads)
+        raw = CellLayer(pieces.geometries, self.grid).areas(self.parts, threads=self.threads)
         return settle(raw, self.whole, self.scene.scale) * self.sqft
 
     def dissolved(self, features: FeatureSet, chosen: Bools | None = None) -> Pieces:
@@ -133,9 +136,9 @@ def _soils(frame: _Frame) -> dict[str, Floats]:
     features = frame.scene.features["soils"]
     strong, low, rated = hydric(features, frame.scene.measure.hydric_pct)
     weights = np.column_stack([strong, np.nan_to_num(low) / 100.0, rated]).astype(float)
-    pieces = _flat(features.geometries, -np.nan_to_num(low, nan=-1.0), frame)
-    raw = CellLayer(pieces, frame.grid).areas(
-        frame.parts, weights[pieces.owners], threads=frame.threads
+    geometries, owners = _flat(features, -np.nan_to_num(low, nan=-1.0), frame)
+    raw = CellLayer(geometries, frame.grid).areas(
+        frame.parts, weights[owners], threads=frame.threads
     )
     on = [settle(raw[:, k], frame.whole, frame.scene.scale) * frame.sqft for k in range(3)]
     known = np.isfinite(frame.scene.measure.hydric_pct) & (on[2] > 0)
@@ -147,27 +150,33 @@ def _soils(frame: _Frame) -> dict[str, Floats]:
     }
 
 
-def _flat(geometries: NDArray[np.object_], priority: Floats, frame: _Frame) -> Pieces:
-    """A layer in cells with no ground twice: where records overlap, the first in priority has it."""
+def _flat(
+    features: FeatureSet, priority: Floats, frame: _Frame
+) -> tuple[NDArray[np.object_], Ints]:
+    """A layer with no ground twice, and the record of each polygon.
+
+    Where records overlap, the first in priority has the ground.
+    """
+    geometries = features.geometries
+    if not frame.scene.soils_overlap:
+        large = shapely.get_num_coordinates(geometries) > WHOLE
+        cut_up = cut(geometries[large], frame.grid, threads=frame.threads)
+        owners = np.concatenate([np.flatnonzero(~large), np.flatnonzero(large)[cut_up.owners]])
+        return np.concatenate([geometries[~large], cut_up.geometries]), owners
     pieces = cut(geometries, frame.grid, threads=frame.threads)
-    if not len(pieces.cells) or bool(shapely.coverage_is_valid(pieces.geometries)):
-        return pieces
     order = np.lexsort((pieces.owners, priority[pieces.owners], pieces.cells))
-    parts, cells, owners = (
-        pieces.geometries[order].copy(),
-        pieces.cells[order],
-        pieces.owners[order],
-    )
+    parts, cells = pieces.geometries[order].copy(), pieces.cells[order]
+    owners = pieces.owners[order]
     rank = np.arange(len(cells)) - np.searchsorted(cells, cells)
     covered = parts[rank == 0].copy()
     place = np.cumsum(rank == 0) - 1
-    for turn in range(1, int(rank.max()) + 1):
+    for turn in range(1, int(rank.max(initial=0)) + 1):
         now = np.flatnonzero(rank == turn)
         before = covered[place[now]]
         covered[place[now]] = shapely.union(before, parts[now])
         parts[now] = shapely.difference(parts[now], before)
     parts, of = areal(parts)
-    return Pieces(parts, cells[of], owners[of])
+    return parts, owners[of]
 
 
 def _flood(frame: _Frame) -> dict[str, Floats]:
@@ -175,33 +184,30 @@ def _flood(frame: _Frame) -> dict[str, Floats]:
     if not frame.scene.given("floodplain"):
         return {n: np.full(len(frame.whole), np.nan) for n in names}
     features = frame.scene.features["floodplain"]
-    special, way, clear = special_flood(features)
+    special, way, _ = special_flood(features)
     area = frame.whole * frame.sqft
-    on = frame.area_on(frame.dissolved(features, special))
-    known = _known_flood(frame, features, special, clear, area)
-    nothing = (known <= 0) & (on <= 0)
+    sfha = frame.dissolved(features, special)
+    on = frame.area_on(sfha)
+    known = _known_flood(frame, features, sfha, area)
+    nothing = (known <= 0) & (on <= 0) & (area > 0)
+    floodway = frame.area_on(frame.dissolved(features, way))
     return {
-        "floodplain_sqft": np.where(nothing & (area > 0), np.nan, on),
-        "floodway_sqft": np.where(
-            nothing & (area > 0), np.nan, frame.area_on(frame.dissolved(features, way))
-        ),
+        "floodplain_sqft": np.where(nothing, np.nan, on),
+        "floodway_sqft": np.where(nothing, np.nan, floodway),
         "flood_unknown_sqft": _rest(area - np.maximum(known, on)),
     }
 
 
-def _known_flood(
-    frame: _Frame, features: FeatureSet, special: Bools, clear: Bools, area: Floats
-) -> Floats:
+def _known_flood(frame: _Frame, features: FeatureSet, sfha: Pieces, area: Floats) -> Floats:
     """Ground whose zone is known: that of the zones, or all but the undetermined zones.
 
     A layer that draws the ground outside the floodplain too is silent where it draws nothing;
     one that draws the floodplain alone says "not in it" by drawing nothing, within its extent.
     """
+    special, _, clear = special_flood(features)
     if frame.scene.draws_clear:
         return frame.area_on(frame.dissolved(features, special | clear))
-    open_ground = frame.area_on(
-        minus(frame.dissolved(features, ~special & ~clear), frame.dissolved(features, special))
-    )
+    open_ground = frame.area_on(minus(frame.dissolved(features, ~special & ~clear), sfha))
     extent = frame.scene.extents.get("floodplain")
     if extent is None:
         return area - open_ground
@@ -245,16 +251,16 @@ def _disturbed(frame: _Frame) -> dict[str, Floats]:
 
 def _interior_lines(frame: _Frame) -> tuple[Ints, Floats]:
     """Pairs of an areal subject and a watercourse line inside it: the subject, and feet inside."""
-    lines = frame.scene.features["watercourses"].lines
-    own = frame.subjects.geometries
+    lines = cut(frame.scene.features["watercourses"].lines, frame.grid, dimension=1).geometries
+    own, owners = frame.parts.geometries, frame.parts.owners
     s, p = shapely.STRtree(lines).query(own, predicate="intersects")
-    areal = shapely.get_dimensions(own[s]) == 2
-    s, p = s[areal], p[areal]
-    inner = shapely.relate_pattern(own[s], lines[p], "T********")
-    s, p = s[inner], p[inner]
-    inside = shapely.intersection(own[s], lines[p])
-    edge = shapely.intersection(shapely.boundary(own[s]), lines[p])
-    return s, (shapely.length(inside) - shapely.length(edge)) * frame.scene.scale
+    feet = shapely.length(shapely.intersection(own[s], lines[p]))
+    inside = (shapely.get_dimensions(own[s]) == 2) & (feet > 0)
+    s, p, feet = s[inside], p[inside], feet[inside]
+    along = shapely.relate_pattern(own[s], lines[p], "***1*****")
+    edge = shapely.boundary(own[s[along]])
+    feet[along] -= shapely.length(shapely.intersection(edge, lines[p[along]]))
+    return owners[s], np.where(feet * frame.scene.scale > 1e-6, feet, 0.0) * frame.scene.scale
 
 
 def _watercourse_lengths(frame: _Frame) -> dict[str, Floats]:
@@ -273,9 +279,10 @@ def _crossed(frame: _Frame) -> Bools:
         if not frame.scene.given(kind):
             continue
         features = frame.scene.features[kind].geometries
-        narrow = features[shapely.get_dimensions(features) < 2]
         out[thin[_met(own[thin], features)]] = True
-        out[_met(own, narrow)] = True
+        # lines of watercourses are measured by their length inside
+        below = 1 if kind == "watercourses" else 2
+        out[_met(own, features[shapely.get_dimensions(features) < below])] = True
     return out
 
 

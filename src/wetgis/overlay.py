@@ -113,7 +113,7 @@ def _dissolved_area(own: Geometries, features: Geometries, scale: float) -> Floa
     """Square feet of each subject on the union of features; NaN where there is no subject."""
     grid = CellGrid.over(shapely.bounds(own), CELL_FT / scale)
     ordered = features[normal_order(features)]
-    layer = CellLayer(dissolve(cut(ordered, grid)), grid)
+    layer = CellLayer(dissolve(cut(ordered, grid)).geometries, grid)
     whole = np.where(shapely.is_missing(own), np.nan, shapely.area(own))
     return settle(layer.areas(Subdivided(own, grid)), whole, scale) * scale**2
 

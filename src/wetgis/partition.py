@@ -14,7 +14,7 @@ import numpy as np
 import shapely
 
 from wetgis.buffers import TOLERANCE_FT, Audit, Zone
-from wetgis.cells import CellGrid, CellLayer, Pieces, cut, dissolve
+from wetgis.cells import CellGrid, Pieces, cut, dissolve
 from wetgis.shapes import areal, union_groups
 
 if TYPE_CHECKING:
@@ -133,10 +133,6 @@ class Ground:
             "unmapped": self.unmapped,
         }
 
-    def layer(self, pieces: Pieces) -> CellLayer:
-        """Pieces ready for areas."""
-        return CellLayer(pieces, self.grid)
-
 
 def divide(scene: Scene, grid: CellGrid, *, threads: int = 2) -> Ground:
     """Divide the cells of a window; ``scene`` must hold all features within reach of them."""
@@ -147,7 +143,7 @@ def divide(scene: Scene, grid: CellGrid, *, threads: int = 2) -> Ground:
     limit = cut(np.array([scene.limit], dtype=object), grid) if scene.limit is not None else None
     wet = _dissolved(shapes.get("wetlands", none), grid, threads)
     both = np.concatenate([none, *shapes.values()])
-    has_water = len(shapes.get("watercourses", none)) > 0
+    has_water = bool((shapely.get_dimensions(shapes.get("watercourses", none)) == 2).any())
     water = _dissolved(both, grid, threads) if has_water else wet
     regulated, audit = water, Audit()
     if scene.distance > 0 and len(both):

@@ -18,7 +18,7 @@ from wetgis.buffers import bank_polygons
 from wetgis.crs import ft_per_unit
 from wetgis.encounters import Groups
 from wetgis.schema import SINGULAR
-from wetgis.shapes import mend, normal_order, usable
+from wetgis.shapes import have_overlaps, mend, normal_order, usable
 
 if TYPE_CHECKING:
     import geopandas as gpd
@@ -180,6 +180,8 @@ class Scene:
     surfaces: dict[str, Surface]
     #: whether the flood layer draws the ground outside the floodplain too
     draws_clear: bool = False
+    #: whether soil units overlap anywhere
+    soils_overlap: bool = False
 
     @property
     def distance(self) -> float:
@@ -223,6 +225,7 @@ class Scene:
             shapely.union_all(usable(limit.frame.geometry.to_numpy())[0]) if limit else None,
             _surfaces(site),
             draws_clear="floodplain" in features and _draws_clear(features["floodplain"]),
+            soils_overlap="soils" in features and have_overlaps(features["soils"].geometries),
         )
 
 

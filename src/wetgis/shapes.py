@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     Geometries = NDArray[np.object_]
     Ints = NDArray[np.int64]
 
-__all__ = ["areal", "mend", "normal_order", "of_dimension", "union_groups", "usable"]
+__all__ = [
+    "areal",
+    "have_overlaps",
+    "mend",
+    "normal_order",
+    "of_dimension",
+    "union_groups",
+    "usable",
+]
 
 
 def mend(geometries: Geometries) -> Geometries:
@@ -95,3 +103,40 @@ def normal_order(geometries: Geometries) -> Ints:
     """
     keys: NDArray[Any] = shapely.to_wkb(shapely.normalize(geometries))
     return np.array(sorted(range(len(keys)), key=lambda i: keys[i] or b""), dtype=np.int64)
+
+
+def have_overlaps(geometries: Geometries) -> bool:
+    """Whether any two of these valid polygons share ground (more than noise).
+
+    In a map whose neighbours share their edges to the bit, ground is covered twice only where an
+    edge has no partner that runs the other way. So only polygons with such an edge are held
+    against the others.
+    """
+    polygons, owner = areal(geometries)
+    rings, of_ring = shapely.get_rings(polygons, return_index=True)
+    xy, of_xy = shapely.get_coordinates(rings, return_index=True)
+    start = np.flatnonzero(of_xy[1:] == of_xy[:-1])
+    bits = xy.view(np.uint64)
+    one, two = (
+        bits[i, 0] * np.uint64(0x9E3779B97F4A7C15) + bits[i, 1] * np.uint64(0xC2B2AE3D27D4EB4F)
+        for i in (start, start + 1)
+    )
+    with np.errstate(over="ignore"):
+        key = one ^ two  # the same for both directions
+    order = np.argsort(key, kind="stable")
+    same = key[order][1:] == key[order][:-1]
+    paired = np.zeros(len(key), bool)
+    paired[order[1:][same]] = True
+    paired[order[:-1][same]] = True
+    suspects = np.unique(of_ring[of_xy[start[~paired]]])
+    tree = shapely.STRtree(polygons)
+    s, p = tree.query(polygons[suspects], predicate="intersects")
+    apart = owner[suspects[s]] != owner[p]
+    s, p = s[apart], p[apart]
+    shared = shapely.area(shapely.intersection(polygons[suspects[s]], polygons[p]))
+    return bool((shared > 1e-6).any()) or _twice(key[order], same)
+
+
+def _twice(keys: Ints, same: NDArray[np.bool_]) -> bool:
+    """An edge that stands three times or more: a polygon is drawn over others."""
+    return bool((same[1:] & same[:-1]).any())
