@@ -429,3 +429,36 @@ def test_made_again_the_towns_are_the_same(tmp_path: Path) -> None:
                 rasterio.open(tmp_path / town / name) as b,
             ):
                 assert np.allclose(a.read(1), b.read(1), atol=0.05)
+
+
+# --- what wetgis says about them
+
+SEEN = {
+    "shoreville": {
+        "null_geometry", "duplicate_id", "stale_area", "repaired", "not_in_force", "dropped_dimension",
+        "centreline", "piped", "overlapping_records", "reprojected", "null_operation",
+        "unmatched_key", "not_rated", "generated_id", "no_accuracy",
+    },
+    "highmoor": {
+        "null_geometry", "duplicate_id", "stale_area", "repaired", "centreline", "piped",
+        "overlapping_records", "reprojected", "null_operation", "unmatched_key", "not_rated",
+        "generated_id", "no_accuracy",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("town", TOWNS)
+def test_the_site_reads_and_every_fault_is_noticed(town: str) -> None:
+    import wetgis
+
+    site = wetgis.read_site(SAMPLES / town / "site.toml")
+    issues = [*site.issues, *(i for layer in site.layers.values() for i in layer.issues)]
+    codes = {issue.code for issue in issues}
+    assert SEEN[town] <= codes
+    assert {i.code for i in issues if i.severity == "error"} == {"null_geometry"}
+    assert "unknown_activity" not in codes
+    ids = site.layers["parcels"].frame.id
+    assert ids.str.startswith("0099").all()
+    extents = {kind: layer.extent is not None for kind, layer in site.layers.items()}
+    assert extents["wetlands"]
+    assert extents["watercourses"]
