@@ -327,6 +327,7 @@ def suggestions_for_numbers(
         The box of the numbers.
     near : tuple of CRS and box, optional
         Where other data of the same work lie: those that put the numbers near them come first.
+        Without it, those that put them where the packs' laws hold.
     limit : int
         The most that are named.
 
@@ -339,7 +340,7 @@ def suggestions_for_numbers(
         return []
     if abs(bounds[0]) <= 180 and abs(bounds[2]) <= 180 and max(map(abs, bounds[1::2])) <= 90:
         return ["EPSG:4326"]
-    target = None
+    target = _home()
     if near is not None and np.isfinite(near[1]).all():
         target = geographic_bounds(*near)
     ranked = []
@@ -350,6 +351,12 @@ def suggestions_for_numbers(
         far = _centre_distance(target or area, found)
         ranked.append((target is not None and far > 80_000.0, far, order, code))
     return [code for *_, code in sorted(ranked)][:limit]
+
+
+def _home() -> Bounds | None:
+    """Where the installed packs' laws hold."""
+    areas = [crs.area_of_use.bounds for crs in pack_crs() if crs.area_of_use is not None]
+    return areas[0] if areas else None
 
 
 @lru_cache(maxsize=1)
