@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 
 def test_list(cli: Callable[..., Any]) -> None:
     ran = cli("packs", "list")
@@ -44,6 +46,53 @@ def test_new_writes_one_that_is_right(cli: Callable[..., Any], tmp_path: Path) -
     assert (checked.code, checked.out) == (0, "")
     assert "1 numbers, 2 rules" in checked.err
     assert cli("packs", "new", path).code == 1
+
+
+def test_new_writes_cases_that_come_out(cli: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "my-town.toml"
+    cases = tmp_path / "my-town-cases.toml"
+    assert cli("packs", "new", path).out.splitlines() == [str(path), str(cases)]
+    ran = cli("packs", "test", cases)
+    assert (ran.code, ran.out) == (0, ""), ran.out
+    assert "2 of 2 cases" in ran.err
+
+
+def test_a_case_that_comes_out_otherwise_is_told(cli: Callable[..., Any], tmp_path: Path) -> None:
+    cli("packs", "new", tmp_path / "my-town.toml")
+    cases = tmp_path / "my-town-cases.toml"
+    text = cases.read_text("utf-8").replace("distance_ft = 100.01", "distance_ft = 99.0")
+    cases.write_text(text, encoding="utf-8")
+    ran = cli("packs", "test", cases)
+    assert ran.code == 1
+    assert "at 100.01 ft it does not" in ran.out
+    assert "outcome is 'met', expected 'not_met'" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "there is no case in it"),
+        ("[[case]]\nname = 'x'\n", "has no packs and no expect"),
+        ("case = [", "this is not TOML"),
+    ],
+)
+def test_case_files_that_cannot_be_used(
+    cli: Callable[..., Any], tmp_path: Path, text: str, said: str
+) -> None:
+    path = tmp_path / "cases.toml"
+    path.write_text(text, encoding="utf-8")
+    ran = cli("packs", "test", path)
+    assert ran.code == 1
+    assert said in ran.err
+
+
+def test_a_word_that_no_finding_has(cli: Callable[..., Any], tmp_path: Path) -> None:
+    cli("packs", "new", tmp_path / "my-town.toml")
+    cases = tmp_path / "my-town-cases.toml"
+    cases.write_text(cases.read_text("utf-8").replace("outcome =", "outcom ="), encoding="utf-8")
+    ran = cli("packs", "test", cases)
+    assert ran.code == 1
+    assert "cannot expect 'outcom'" in ran.err
 
 
 def test_check_names_every_mistake_and_its_place(cli: Callable[..., Any], tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ ground nearness projects determination overlay terrain siteconfig
 places sitelayers
 decisions sitechecks
 findings site
-scene check record
+scene check record rulecases
 membership partition
 measures parts
 tiles
@@ -43,7 +43,8 @@ LEVELS = {name: i for i, line in enumerate(ORDER.strip().splitlines()) for name 
 
 #: Modules of the law half, and the libraries that they must not load.
 LAW = ("packs", "activities", "findings", "evidence", "trials", "doubts", "reaches", "ground",
-       "nearness", "projects", "determination", "places", "decisions", "explain", "wording")  # fmt: skip
+       "nearness", "projects", "determination", "places", "decisions", "explain", "wording",
+       "rulecases")  # fmt: skip
 GEOMETRY_LIBRARIES = {
     "shapely", "geopandas", "pyproj", "rasterio", "fiona", "pyogrio", "rtree", "numba",
 }  # fmt: skip

@@ -14,8 +14,8 @@ from wetgis.errors import OutputError
 app = typer.Typer()
 
 
-def write_template(template: str, path: Path) -> None:
-    """Copy a template of the package to ``path``, never over a file."""
+def write_template(template: str, path: Path, **words: str) -> None:
+    """Copy a template of the package to ``path``, never over a file; ``words`` are put in."""
     if path.exists():
         raise OutputError(
             "there is a file of this name already, and it was left alone.",
@@ -23,6 +23,8 @@ def write_template(template: str, path: Path) -> None:
             where=str(path),
         )
     text = (resources.files("wetgis.cli") / "templates" / template).read_text("utf-8")
+    for name, word in words.items():
+        text = text.replace(name, word)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 

@@ -53,7 +53,7 @@ def tell_issues(issues: pd.DataFrame, *, unused: int | None = None) -> int:
         say(f"issue: ... and {len(shown) - LINES:,} more")
     notes = issues.loc[issues["severity"] == "note", "code"].value_counts(sort=False)
     if len(notes):
-        counted = (code if n == 1 else f"{code} x {n:,}" for code, n in notes.items())
+        counted = (str(code) if n == 1 else f"{code} x {n:,}" for code, n in notes.items())
         say(f"notes: {', '.join(counted)}")
     if unused is None:
         unused = int((issues["severity"] == "error").sum())

@@ -1,4 +1,4 @@
-"""Verbs about law packs: list, show, check, new, schema."""
+"""Verbs about law packs: list, show, check, test, new, schema."""
 
 from __future__ import annotations
 
@@ -117,15 +117,38 @@ def check(
     return FAILED if rows else DONE
 
 
+@app.command("test")
+@verb
+def try_cases(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Rule cases, TOML.")],
+    as_json: AsJson = False,
+) -> int:
+    """Run rule cases: what lies where, in plain words, and what the findings must be."""
+    from wetgis.rulecases import problems_of, read_cases
+
+    cases = [case for path in files for case in read_cases(path)]
+    failed = {f"{c.file}: {c.name}": found for c in cases if (found := problems_of(c))}
+    if as_json:
+        print_json({"cases": len(cases), "failed": failed})
+    else:
+        for name, found in failed.items():
+            print("\n  ".join([name, *found]))
+    say(f"{len(cases) - len(failed)} of {len(cases)} cases came out as expected.")
+    return FAILED if failed else DONE
+
+
 @app.command()
 @verb
 def new(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the pack is to stand.")],
 ) -> int:
-    """Write a small pack to begin another town's law with, each key explained."""
+    """Write a small pack to begin another town's law with, and cases to try it on."""
+    cases = file.with_name(f"{file.stem}-cases.toml")
     write_template("pack.toml", file)
+    write_template("cases.toml", cases, PACK=file.name)
     print(file)
-    say(f"Fill it in, then:  wetgis packs check {file}")
+    print(cases)
+    say(f"Fill them in, then:  wetgis packs check {file}  and  wetgis packs test {cases}")
     return DONE
 
 
