@@ -291,25 +291,29 @@ def test_company_order_and_blocks_do_not_matter(seeds: list[int]) -> None:
         np.testing.assert_array_equal(column, small[name])
 
 
-@given(seed=st.integers(0, 10**6))
-@settings(max_examples=20, deadline=None)
-def test_another_crs_goes_to_the_grid(seed: int) -> None:
-    """A large shape from degrees: its edges bend on the grid, and its area is what GEOS finds."""
+def test_long_edges_bend_on_the_way_to_the_grid() -> None:
+    """A box of half a degree is a box on no State Plane grid: its long sides sag by 130 ft."""
     import pyproj
 
     to = pyproj.Transformer.from_crs(4269, 2260, always_xy=True)
-    affine = Affine(800, 0, 700_000, 0, -800, 800_000)
-    lon0, lat0 = to.transform(706_000, 795_000, direction="INVERSE")
-    shape = star(seed, centre=(lon0, lat0), radius=0.015, hole=False)
-    fine = shapely.transform(
-        shapely.segmentize(shape, 1e-4), lambda x, y: to.transform(x, y), interleaved=False
-    )
-    got = zones.summarise(
-        grid(affine), read, np.array([shape, fine], object)[:1], CRS("EPSG:4269"), 1.5
-    )
-    exact = zones.summarise(grid(affine), read, np.array([fine], object), FEET, 1.5)
-    assert got["mean"][0] == pytest.approx(exact["mean"][0], abs=1e-4)
-    assert got["above"][0] == pytest.approx(exact["above"][0], abs=2e-4)
+    box = shapely.box(-73.9, 41.00, -73.4, 41.01)
+    fine = shapely.transform(shapely.segmentize(box, 1e-3), to.transform, interleaved=False)
+    bare = shapely.transform(box, to.transform, interleaved=False)
+    x0, _, _, y1 = fine.bounds
+    values = np.tile(np.arange(70.0)[:, None], (1, 1500))
+    here = Grid((100, 0, x0 - 500, 0, -100, y1 + 500), *values.shape, FEET)
+
+    def strip(rows: tuple[int, int], cols: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+        part = np.ascontiguousarray(values[slice(*rows), slice(*cols)])
+        return part, np.zeros(part.shape, np.float32)
+
+    def mean(shape: shapely.Geometry, crs: CRS) -> float:
+        got = zones.summarise(here, strip, np.array([shape], object), crs, np.nan)
+        assert got["unknown"][0] == 0.0
+        return float(got["mean"][0])
+
+    assert mean(box, CRS("EPSG:4269")) == pytest.approx(mean(fine, FEET), abs=1e-3)
+    assert abs(mean(bare, FEET) - mean(fine, FEET)) > 0.3
 
 
 def test_exactextract_agrees(tmp_path) -> None:
