@@ -436,7 +436,8 @@ def test_made_again_the_towns_are_the_same(tmp_path: Path) -> None:
 SEEN = {
     "shoreville": {
         "null_geometry", "duplicate_id", "stale_area", "repaired", "not_in_force",
-        "dropped_dimension", "centreline", "piped", "overlapping_records", "reprojected", "null_operation",
+        "dropped_dimension", "centreline", "piped", "overlapping_records", "reprojected",
+        "null_operation",
         "unmatched_key", "not_rated", "generated_id", "no_accuracy",
     },
     "highmoor": {
