@@ -29,7 +29,7 @@ __all__ = [
 def mend(geometries: Geometries) -> Geometries:
     """2-D, valid and finite geometries; None where there is nothing to measure.
 
-    Repair keeps the ground that the rings enclose (``structure``) and drops what has collapsed
+    Collections become flat, each foot in them once. Repair keeps the ground that the rings enclose (``structure``) and drops what has collapsed
     to a line. A geometry with a NaN or infinite coordinate is None.
     """
     out = shapely.force_2d(np.asarray(geometries, dtype=object))
@@ -41,6 +41,9 @@ def mend(geometries: Geometries) -> Geometries:
     if invalid.any():
         out[invalid] = shapely.make_valid(out[invalid], method="structure", keep_collapsed=False)
         out[shapely.is_empty(out)] = None
+    for k in np.flatnonzero(shapely.get_type_id(out) == 7):
+        # parts may be collections themselves, and polygons among them may overlap
+        out[k] = shapely.unary_union(out[k])
     return out
 
 
