@@ -12,7 +12,7 @@ from pyproj import CRS, Geod
 from pyproj.database import query_crs_info
 from pyproj.enums import PJType
 
-from wetgis.errors import CrsError
+from wetgis.errors import CrsError, PackError
 from wetgis.operations import Operation, find_operation, transform
 from wetgis.projection import (
     Bounds,
@@ -309,7 +309,12 @@ def pack_crs() -> tuple[CRS, ...]:
     # packs stand above this module, so they are asked for by name and only when needed
     packs = importlib.import_module("wetgis.packs")
     found: list[CRS] = []
-    for value in packs.installed_crs():
+    try:
+        codes = packs.installed_crs()
+    except PackError:
+        # a broken pack is told where packs are loaded; no layer is unreadable because of it
+        return ()
+    for value in codes:
         crs = as_crs(value)
         if crs not in found:
             found.append(crs)

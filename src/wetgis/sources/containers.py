@@ -424,7 +424,7 @@ def _as_kind(found: Sequence[Found], kind: str | None) -> list[Found]:
         return hits
     hits = [f for f in found if _AGENCY[kind].fullmatch(f.layer)]
     # beside another layer of the kind's name an agency's name decides nothing
-    word = SINGULAR[kind]
+    word = "wetland" if kind == "indicators" else SINGULAR[kind]
     rivals = [f for f in found if word in f.layer.lower() and f not in hits]
     if len(hits) == 1 and any(not f.layer.startswith(hits[0].layer) for f in rivals):
         return []

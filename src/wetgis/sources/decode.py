@@ -6,6 +6,7 @@ that one bad record never ends a file: it keeps its row, and is named.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -82,7 +83,7 @@ def read_raw(found: Layer, where: str | None) -> RawLayer:
     except WetgisError:
         raise
     except Exception as error:  # pyogrio, pyarrow and GDAL share no root of errors
-        if where is not None and "SQL" in str(error):
+        if where is not None and _readable_without(found):
             raise _bad_condition(where, str(error), found) from error
         return _record_by_record(found, where, error)
 
@@ -298,12 +299,24 @@ def _wkb_name(wkb: bytes) -> str:
     return names.get(number, f"WKB type {number}, {len(wkb)} bytes")
 
 
+def _readable_without(found: Layer) -> bool:
+    """Whether a layer that cannot be read with a condition can be read without it."""
+    from pyogrio.raw import read
+
+    try:
+        with opened(found.dataset) as target:
+            read(target, layer=found.layer, max_features=1)
+    except Exception:  # GDAL's faults have no common root
+        return False
+    return True
+
+
 def _bad_condition(where: str, said: str, found: Layer) -> InputError:
     import pyogrio
 
     try:
         with opened(found.dataset) as target:
-            columns = list(pyogrio.read_info(target, layer=found.layer)["fields"])
+            columns = [str(c) for c in pyogrio.read_info(target, layer=found.layer)["fields"]]
     except Exception:  # the list is a courtesy; the fault itself has been found
         columns = []
     said = said.replace("\n", " ").strip()
@@ -357,7 +370,8 @@ def rows_where(table: pd.DataFrame, where: str, shown: str) -> np.ndarray[Any, n
             simple[name] = simple[name].astype("string")
     number = "wetgis_row_number"
     simple[number] = np.arange(len(simple))
-    with io.BytesIO() as memory:
+    with io.BytesIO() as memory, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         pyogrio.write_dataframe(simple, memory, driver="GPKG", layer="t")
         memory.seek(0)
         try:
