@@ -23,6 +23,7 @@ __all__ = [
     "Activity",
     "Alias",
     "ChecklistEntry",
+    "Drawing",
     "Escape",
     "Measure",
     "PackModel",
@@ -242,6 +243,13 @@ class Measure(Closed):
     steep_pct: Text | None = None
 
 
+class Drawing(Closed):
+    """Which parameters say how the chapter's maps are drawn."""
+
+    scale_ft_per_in: Text | None = None
+    contours_ft: Text | None = None
+
+
 class ChecklistEntry(Closed):
     """A provision that nothing here computes."""
 
@@ -263,6 +271,7 @@ class PackModel(Closed):
     adopted: datetime.date | None = None
     regulates_buffer: bool
     measure: Measure = Field(default_factory=Measure)
+    drawing: Drawing = Field(default_factory=Drawing)
     parameters: dict[str, Parameter] = Field(default_factory=dict)
     rules: tuple[Rule, ...] = ()
     activities: Activities = Field(default_factory=Activities)

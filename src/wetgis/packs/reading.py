@@ -104,7 +104,8 @@ def _inside(kind: Any) -> Any:
 
 def _check_parameters(model: PackModel) -> Iterator[tuple[str, str, str]]:
     used = {name for rule in model.rules for name in rule.parameters.values()}
-    used |= {name for name in model.measure.model_dump().values() if name}
+    for table in (model.measure, model.drawing):
+        used |= {name for name in table.model_dump().values() if name}
     for name, parameter in model.parameters.items():
         path = f"parameters.{name}"
         has_value = parameter.value is not None or bool(parameter.effective)
@@ -117,12 +118,13 @@ def _check_parameters(model: PackModel) -> Iterator[tuple[str, str, str]]:
             yield f"{path}.section", "a missing number needs its section.", "add section = ..."
         yield from _check_periods(path, parameter.effective)
         if name not in used:
-            mend = "name it in a rule or in [measure], or remove it"
+            mend = "name it in a rule, in [measure] or in [drawing], or remove it"
             yield path, "no rule and no measure uses this parameter.", mend
-    for measure, name in model.measure.model_dump().items():
-        if name and name not in model.parameters:
-            hint = nearest(name, model.parameters)
-            yield f"measure.{measure}", f"there is no parameter '{name}'.", hint
+    for table, keys in (("measure", model.measure), ("drawing", model.drawing)):
+        for key, name in keys.model_dump().items():
+            if name and name not in model.parameters:
+                hint = nearest(name, model.parameters)
+                yield f"{table}.{key}", f"there is no parameter '{name}'.", hint
 
 
 def _check_periods(path: str, periods: tuple[Any, ...]) -> Iterator[tuple[str, str, str]]:

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Item", "ScaleCheck", "map_content", "scale_checks"]
 
-#: Parameter of a pack: feet an inch of the smallest scale that its maps may have.
-SCALE_PARAMETER = "map_scale"
-#: Parameter of a pack: the contours' interval on its maps, in feet.
-CONTOUR_PARAMETER = "map_contours"
 #: Provisions of checklists that are about a map's content, and what they need.
 MAP_CHECKLIST = {"MON-28": "contours", "MON-31": "no layer"}
 #: What a plan reader expects beside the shape, by kind: any one column of each group.
@@ -61,16 +57,17 @@ def scale_checks(ft_per_in: float, packs: Sequence[Pack]) -> list[ScaleCheck]:
     ft_per_in : float
         Feet an inch of the drawing.
     packs : sequence of Pack
-        The number is the pack's parameter ``map_scale``; nothing is said by a pack without one.
+        The number is the parameter that the pack's ``[drawing]`` names; a pack without one says
+        nothing.
 
     Returns
     -------
     list of ScaleCheck
-        One a pack that has the parameter.
+        One a pack that names one.
     """
     made = []
     for pack in packs:
-        limit = _limit(pack, SCALE_PARAMETER)
+        limit = _limit(pack, pack.model.drawing.scale_ft_per_in)
         if limit is None:
             continue
         if limit.value != limit.value:
@@ -85,14 +82,14 @@ def scale_checks(ft_per_in: float, packs: Sequence[Pack]) -> list[ScaleCheck]:
 
 def contour_interval(packs: Sequence[Pack], default: float) -> float:
     """The smallest interval of contours that a pack asks for, else the default."""
-    limits = [_limit(pack, CONTOUR_PARAMETER) for pack in packs]
+    limits = [_limit(pack, pack.model.drawing.contours_ft) for pack in packs]
     values = [limit.value for limit in limits if limit is not None and limit.value == limit.value]
     return min(values, default=default)
 
 
-def _limit(pack: Pack, name: str) -> Any:
-    """A parameter of a pack, None where it has none of that name."""
-    return pack.limit(name) if name in pack.model.parameters else None
+def _limit(pack: Pack, name: str | None) -> Any:
+    """A parameter of a pack, None where it names none."""
+    return None if name is None else pack.limit(name)
 
 
 def map_content(data: SheetData, *, contours: str, datum: str) -> list[Item]:
