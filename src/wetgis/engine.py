@@ -140,7 +140,7 @@ def measure_site(site: Site, reach_ft: float, run: Run) -> Measures:
     )
     results = list(_results(works, blocks, subjects, run, log))
     columns, flags = _joined(results, len(subjects))
-    columns |= distances(scene, subjects, columns)
+    columns |= distances(scene, subjects, columns, blocks)
     table = _table(site, scene, subjects, columns, flags)
     audit = Audit()
     for result in results:

@@ -10,7 +10,7 @@ import shapely
 
 from wetgis.cells import CELL_FT, CellGrid, CellLayer, Pieces, Subdivided, cut, dissolve
 from wetgis.encounters import encounters, slivers
-from wetgis.overlay import nearest_to, settle
+from wetgis.overlay import Nearest, settle, typical_size
 from wetgis.partition import Ground, divide, minus
 from wetgis.scene import hydric, special_flood
 from wetgis.schema import SLIVER_FT
@@ -332,37 +332,47 @@ def _reaches_unmapped(frame: _Frame, ground: Ground) -> Bools:
     return out & ~shapely.is_missing(frame.subjects.geometries)
 
 
-def distances(scene: Scene, subjects: Subjects, columns: dict[str, Floats]) -> dict[str, Floats]:
-    """Exact distances to whole layers, in feet; inf where a layer has no such feature."""
-    own = subjects.geometries
-    out: dict[str, Floats] = {}
+#: Columns of distances: the kind of layer, and the area that tells who is inside it.
+_DISTANCES = {
+    "wetland_ft": ("wetlands", "wetland_sqft"),
+    "watercourse_ft": ("watercourses", ""),
+    "hydric_ft": ("soils", "hydric_sqft"),
+    "indicator_ft": ("indicators", "indicator_sqft"),
+    "floodplain_ft": ("floodplain", "floodplain_sqft"),
+}
 
-    def to(features: FeatureSet, inside: Floats | None) -> Floats:
-        known = None
-        if inside is not None and (shapely.get_dimensions(own) == 2).all():
-            known = inside > 0
-        return nearest_to(own, features.geometries, known_inside=known) * scene.scale
 
-    for name, kind, inside in (
-        ("wetland_ft", "wetlands", "wetland_sqft"),
-        ("watercourse_ft", "watercourses", None),
-        ("indicator_ft", "indicators", "indicator_sqft"),
-    ):
-        out[name] = (
-            to(scene.features[kind], columns[inside] if inside else None)
-            if scene.given(kind) else np.full(len(own), np.nan)
-        )  # fmt: skip
-    out["hydric_ft"] = np.full(len(own), np.nan)
-    if scene.given("soils") and np.isfinite(scene.measure.hydric_pct):
-        strong, _, rated = hydric(scene.features["soils"], scene.measure.hydric_pct)
-        if rated.any() or not len(rated):
-            out["hydric_ft"] = to(
-                scene.features["soils"].select(strong, scene.scale), columns["hydric_sqft"]
-            )
-    out["floodplain_ft"] = np.full(len(own), np.nan)
-    if scene.given("floodplain"):
-        special, _, clear = special_flood(scene.features["floodplain"])
-        if (special | clear).any() or not len(special):
-            chosen = scene.features["floodplain"].select(special, scene.scale)
-            out["floodplain_ft"] = to(chosen, columns["floodplain_sqft"])
+def distances(
+    scene: Scene, subjects: Subjects, columns: dict[str, Floats], blocks: list[Ints]
+) -> dict[str, Floats]:
+    """Exact distances to whole layers, in feet; inf where a layer has no such feature.
+
+    ``blocks``: subjects that lie near each other, worked on together so that memory stays small.
+    """
+    out = {name: np.full(len(subjects), np.nan) for name in _DISTANCES}
+    size = typical_size(subjects.geometries)
+    for name, (kind, inside) in _DISTANCES.items():
+        if not _speaks(scene, kind):
+            continue
+        layer = Nearest(scene.near[kind].geometries, size)
+        for block in blocks:
+            own = subjects.geometries[block]
+            areal = bool((shapely.get_dimensions(own) == 2).all())
+            known = columns[inside][block] > 0 if inside and areal else None
+            out[name][block] = layer.distances(own, known_inside=known) * scene.scale
     return out
+
+
+def _speaks(scene: Scene, kind: str) -> bool:
+    """Whether a layer can say that something is not there: one without any rating cannot."""
+    if not scene.given(kind):
+        return False
+    if kind == "soils":
+        if not np.isfinite(scene.measure.hydric_pct):
+            return False
+        rated = hydric(scene.features[kind], scene.measure.hydric_pct)[2]
+        return bool(rated.any()) or not len(rated)
+    if kind == "floodplain":
+        special, _, clear = special_flood(scene.features[kind])
+        return bool((special | clear).any()) or not len(special)
+    return True

@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Geometries = NDArray[np.object_]
 
-__all__ = ["contacts", "distance_to", "nearest_to", "overlap_area", "settle"]
+__all__ = [
+    "Nearest",
+    "contacts",
+    "distance_to",
+    "nearest_to",
+    "overlap_area",
+    "settle",
+    "typical_size",
+]
 
 Frame = gpd.GeoDataFrame | gpd.GeoSeries
 #: Areas below this are noise of the arithmetic, square feet.
@@ -60,8 +68,9 @@ def overlap_area(
     ----------
     subjects, features : GeoDataFrame or GeoSeries
         In one CRS fit to measure in. Invalid geometries are repaired, None and empty ones
-        passed over. Lines and points have no area. The same frame twice gives each row its own
-        area.
+        passed over. Lines and points have no area; features that are lines with a
+        ``half_width_ft`` are the ground between their banks. The same frame twice gives each
+        row its own area.
     by : str or Series, optional
         A column of ``features``: one column of the result for each of its values.
 
@@ -88,7 +97,7 @@ def overlap_area(
     own = mend(subjects.geometry.to_numpy())
     if same and by is None:
         return pd.Series(shapely.area(own) * scale**2, index=subjects.index, name="area_sqft")
-    geometries, index = usable(features.geometry.to_numpy())
+    geometries, index = _measured(features)
     if by is None:
         areas = _dissolved_area(own, geometries, scale)
         return pd.Series(areas, index=subjects.index, name="area_sqft")
@@ -99,6 +108,13 @@ def overlap_area(
         if not pd.isna(value)
     }
     return pd.DataFrame(columns, index=subjects.index)
+
+
+def _measured(features: Frame) -> tuple[Geometries, Ints]:
+    """Features as the law measures from them: lines with a half-width from their banks."""
+    if isinstance(features, gpd.GeoDataFrame):
+        features = bank_polygons(features)
+    return usable(features.geometry.to_numpy())
 
 
 def _values(features: Frame, by: str | pd.Series) -> NDArray[Any]:
@@ -125,6 +141,7 @@ def distance_to(subjects: Frame, features: Frame) -> pd.Series:
     ----------
     subjects, features : GeoDataFrame or GeoSeries
         In one CRS fit to measure in; polygons, lines and points. The same frame twice gives 0.
+        Features that are lines with a ``half_width_ft`` are measured from their banks.
 
     Returns
     -------
@@ -147,29 +164,60 @@ def distance_to(subjects: Frame, features: Frame) -> pd.Series:
     """
     scale, _ = _pair(subjects, features)
     own = mend(subjects.geometry.to_numpy())
-    geometries, _ = usable(features.geometry.to_numpy())
+    geometries, _ = _measured(features)
     return pd.Series(nearest_to(own, geometries) * scale, index=subjects.index, name="distance_ft")
 
 
-def nearest_to(
-    own: Geometries, features: Geometries, *, known_inside: NDArray[np.bool_] | None = None
-) -> Floats:
-    """Distance from each geometry to the nearest feature, CRS units.
+def nearest_to(own: Geometries, features: Geometries) -> Floats:
+    """Distance from each geometry to the nearest feature, CRS units; NaN where it is None."""
+    return Nearest(features, typical_size(own)).distances(own)
 
-    ``known_inside``: subjects known to overlap the features; without it, those that lie inside a
-    polygon are looked for, since the kernel sees boundaries only.
+
+class Nearest:
+    """A layer ready to be asked how far it is.
+
+    Parameters
+    ----------
+    features : array of valid geometries
+    size : float
+        What the subjects measure across, CRS units: the cells of its grid are about as large.
+        The answers do not depend on it.
     """
-    out = np.where(shapely.is_missing(own), np.nan, np.inf)
-    if not len(features):
-        return out
-    out[_holding(own, features)] = 0.0
-    if known_inside is None:
-        out[_inside(own, features)] = 0.0
-    else:
-        out[known_inside] = 0.0
-    rows = segments(features).rows
-    grid = SegmentGrid(rows, _grid_size(shapely.bounds(own), rows))
-    return nearest_distance(segments(own), grid, out=out)
+
+    def __init__(self, features: Geometries, size: float) -> None:
+        rows = segments(features).rows
+        length = (
+            float(np.median(np.hypot(rows[:, 2] - rows[:, 0], rows[:, 3] - rows[:, 1])))
+            if len(rows)
+            else 0.0
+        )
+        self.grid = SegmentGrid(rows, max(size, 8 * length, 1e-3))
+        self.points = shapely.STRtree(_first_points(features)[0])
+        self.areal = features[shapely.get_dimensions(features) == 2]
+        self._tree: shapely.STRtree | None = None
+
+    def distances(
+        self, own: Geometries, *, known_inside: NDArray[np.bool_] | None = None, threads: int = 2
+    ) -> Floats:
+        """Distance from each geometry, 0 where they meet, inf where the layer is empty.
+
+        ``known_inside``: which subjects overlap a polygon of the layer; where it is not given
+        they are looked for, since the kernel sees boundaries only.
+        """
+        out = np.where(shapely.is_missing(own), np.nan, np.inf)
+        if not len(self.grid.rows):
+            return out
+        areal = np.flatnonzero(shapely.get_dimensions(own) == 2)
+        out[areal[np.unique(self.points.query(own[areal], predicate="intersects")[0])]] = 0.0
+        out[self._inside(own) if known_inside is None else known_inside] = 0.0
+        return nearest_distance(segments(own), self.grid, out=out, threads=threads)
+
+    def _inside(self, own: Geometries) -> Ints:
+        """Subjects a part of which lies in a polygon of the layer."""
+        if self._tree is None:
+            self._tree = shapely.STRtree(self.areal)
+        points, of = _first_points(own)
+        return np.unique(of[self._tree.query(points, predicate="intersects")[0]])
 
 
 def _first_points(geometries: Geometries) -> tuple[Geometries, Ints]:
@@ -180,28 +228,13 @@ def _first_points(geometries: Geometries) -> tuple[Geometries, Ints]:
     return shapely.points(xy[first]), of[at[first]]
 
 
-def _holding(own: Geometries, features: Geometries) -> Ints:
-    """Polygons among the subjects that hold a part of a feature, touching or not."""
-    points, _ = _first_points(features)
-    areal = np.flatnonzero(shapely.get_dimensions(own) == 2)
-    return areal[np.unique(shapely.STRtree(points).query(own[areal], predicate="intersects")[0])]
-
-
-def _inside(own: Geometries, features: Geometries) -> Ints:
-    """Subjects a part of which lies in a polygon of the features."""
-    areal = features[shapely.get_dimensions(features) == 2]
-    points, of = _first_points(own)
-    return np.unique(of[shapely.STRtree(areal).query(points, predicate="intersects")[0]])
-
-
-def _grid_size(boxes: Floats, rows: Floats) -> float:
-    """A cell about as large as a subject or a few segments, whichever is larger."""
-    usable = boxes[np.isfinite(boxes).all(axis=1)]
-    if not len(usable) or not len(rows):
+def typical_size(own: Geometries) -> float:
+    """What geometries measure across, the median; 1 where there is none."""
+    boxes = shapely.bounds(own)
+    boxes = boxes[np.isfinite(boxes).all(axis=1)]
+    if not len(boxes):
         return 1.0
-    subject = float(np.median(np.maximum(usable[:, 2] - usable[:, 0], usable[:, 3] - usable[:, 1])))
-    length = float(np.median(np.hypot(rows[:, 2] - rows[:, 0], rows[:, 3] - rows[:, 1])))
-    return max(subject, 8 * length, 1e-3)
+    return float(np.median(np.maximum(boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1])))
 
 
 def contacts(

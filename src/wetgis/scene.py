@@ -18,7 +18,7 @@ from wetgis.buffers import bank_polygons
 from wetgis.crs import ft_per_unit
 from wetgis.encounters import Groups
 from wetgis.schema import SINGULAR
-from wetgis.shapes import have_overlaps, mend, normal_order, usable
+from wetgis.shapes import have_overlaps, normal_order, usable
 
 if TYPE_CHECKING:
     import geopandas as gpd
@@ -99,6 +99,13 @@ class FeatureSet:
         return _grouped(self.kind, geometries, table, scale)
 
 
+def as_read(geometries: Geometries) -> Geometries:
+    """Geometries of a layer of a site: the reader has made them 2-D, finite and valid."""
+    out = np.array(geometries, dtype=object)
+    out[shapely.is_empty(out)] = None
+    return out
+
+
 def feature_set(kind: str, frame: gpd.GeoDataFrame) -> FeatureSet:
     """The usable features of a frame; wetlands are grouped by id and by contact."""
     scale = ft_per_unit(frame.crs)
@@ -106,11 +113,14 @@ def feature_set(kind: str, frame: gpd.GeoDataFrame) -> FeatureSet:
     lines = drawn[shapely.get_dimensions(drawn) == 1] if kind == "watercourses" else drawn[:0]
     if kind == "watercourses":
         frame = bank_polygons(frame)
-    geometries, index = usable(frame.geometry.to_numpy())
+    geometries = as_read(frame.geometry.to_numpy())
+    index = np.flatnonzero(~shapely.is_missing(geometries))
+    geometries = geometries[index]
     order = normal_order(geometries)
     table = pd.DataFrame(frame.drop(columns=frame.geometry.name)).iloc[index[order]]
     made = _grouped(kind, geometries[order], table.reset_index(drop=True), scale)
-    return replace(made, lines=usable(lines)[0])
+    lines = as_read(lines)
+    return replace(made, lines=lines[~shapely.is_missing(lines)])
 
 
 def _grouped(kind: str, geometries: Geometries, table: pd.DataFrame, scale: float) -> FeatureSet:
@@ -155,7 +165,7 @@ class Subjects:
         table.insert(0, "subject_kind", SINGULAR[layer.kind])
         if "record" not in table.columns:
             table["record"] = table.groupby("subject_id").cumcount() + 1
-        return cls(mend(frame.geometry.to_numpy()), table)
+        return cls(as_read(frame.geometry.to_numpy()), table)
 
     def __add__(self, other: Subjects) -> Subjects:
         table = (
