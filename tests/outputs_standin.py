@@ -7,6 +7,7 @@ nothing here goes through the engine.
 
 from __future__ import annotations
 
+import functools
 from types import SimpleNamespace
 from typing import Any
 
@@ -375,8 +376,12 @@ def _provenance(title: str, measures: gpd.GeoDataFrame) -> dict[str, Any]:
     }
 
 
+@functools.cache
 def town(n: int = 240, seed: int = 1, *, hostile: bool = False) -> SimpleNamespace:
-    """A town of ``n`` parcels and a few footprints, with the fields of a ``Screening``."""
+    """A town of ``n`` parcels and a few footprints, with the fields of a ``Screening``.
+
+    Made once for each call; copy it before changing it.
+    """
     rng = np.random.default_rng(seed)
     geoms, size = _lots(n)
     wetlands, waters = _features(rng, size)

@@ -107,7 +107,7 @@ def test_the_summary_says_what_was_found(result: SimpleNamespace) -> None:
     near = parcels["status"].isin(["on_feature", "in_buffer", "touching"]).sum()
     assert f"{near} of 120 parcels reach a mapped wetland" in told
     assert "RYE-12  May be subject to the law" in told
-    assert "needs parameter: 46-3C" in told
+    assert "needs the number of 46-3C" in told
     assert "1 record or layer could not be used, 1 warning and 2 notes" in told
     assert told.splitlines()[0] == standin.HOSTILE
 

@@ -46,6 +46,7 @@ def test_the_strongest_negative_is_no_indicator_found(phrase: str) -> None:
         (30.0005, "pct", 30.0, "30"),
         (30.04, "pct", 30.0, "30.04"),
         (-12.25, "ft", None, "-12.25"),
+        (12.25, "sqft", None, "12.3"),
         (0.0, "ft", None, "0"),
         (-0.0, "sqft", None, "0"),
         (math.inf, "ft", 100.0, "none mapped"),

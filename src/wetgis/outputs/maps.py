@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from wetgis.screening import Screening
 
-__all__ = ["card", "explore", "plot"]
+__all__ = ["explore", "plot", "repr_html"]
 
 #: Features drawn over the parcels, from the bottom up.
 _OVER = ("buffer", "wetlands", "watercourses", "municipality")
@@ -215,7 +215,7 @@ def _bounds_wgs84(frame: gpd.GeoDataFrame) -> list[list[float]] | None:
     return [[y0, x0], [y1, x1]]
 
 
-def card(screening: Screening) -> str:
+def repr_html(screening: Screening) -> str:
     """A screening as a card for a notebook: words, a small map, the gravest findings.
 
     Returns

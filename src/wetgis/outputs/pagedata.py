@@ -274,10 +274,15 @@ def _findings(
         "low": _exact(findings["value_low"], findings["threshold"]),
         "high": _exact(findings["value_high"], findings["threshold"]),
         **{
-            name: _coded(findings[name])
-            for name in ("feature_kind", "feature_id", "doubt", "needs", "note")
+            name: _coded(findings[name]) for name in ("feature_kind", "feature_id", "doubt", "note")
         },
+        "needs": _needs(findings["needs"]),
     }
+
+
+def _needs(column: pd.Series) -> dict[str, Any]:
+    coded = _coded(column)
+    return {"of": [", ".join(words.needed(text)) for text in coded["of"]], "at": coded["at"]}
 
 
 def _contacts(contacts: gpd.GeoDataFrame, rows: pd.MultiIndex, grid: Grid) -> dict[str, Any]:

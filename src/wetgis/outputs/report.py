@@ -25,6 +25,7 @@ from wetgis.outputs.words import (
     CAVEATS,
     SEVERITY_WORDS,
     STATUS_WORDS,
+    SUBJECT_WORDS,
     counted,
     number,
 )
@@ -155,7 +156,7 @@ def _fixed(screening: Screening) -> dict[str, Any]:
         "headlines": headlines(screening),
         "areas": areas_line(screening.measures),
         "issue_line": issue_line(screening.issues),
-        "statuses": _statuses(screening.measures),
+        **_tiles(screening.measures),
         "caveats": CAVEATS,
         "overrides": _overrides(screening.provenance),
         "provisions": _provisions(screening),
@@ -178,17 +179,22 @@ def _subtitle(screening: Screening) -> str:
     return text + ("; law: " + "; ".join(titles) if titles else "; without any law") + "."
 
 
-def _statuses(measures: pd.DataFrame) -> list[dict[str, Any]]:
-    counts = measures["status"].value_counts()
-    return [
-        {
-            "code": status,
-            "words": STATUS_WORDS[status],
-            "count": int(counts.get(status, 0)),
-            "printed": f"{int(counts.get(status, 0)):,}",
-        }
-        for status in STATUSES
-    ]
+def _tiles(measures: pd.DataFrame) -> dict[str, Any]:
+    """The statuses of the parcels, or of footprints where there are no parcels."""
+    there = [k for k in SUBJECT_KINDS if (measures["subject_kind"] == k).any()]
+    kind = there[0] if there else SUBJECT_KINDS[0]
+    counts = measures.loc[measures["subject_kind"] == kind, "status"].value_counts()
+    statuses = []
+    for status in STATUSES:
+        n = int(counts.get(status, 0))
+        one = {"code": status, "words": STATUS_WORDS[status], "count": n, "printed": f"{n:,}"}
+        statuses.append(one)
+    return {
+        "statuses": statuses,
+        "tiles_kind": SUBJECT_KINDS.index(kind),
+        "tiles_title": f"{SUBJECT_WORDS[kind][1].capitalize()} by status",
+        "legend": [s for s in statuses if (measures["status"] == s["code"]).any()],
+    }
 
 
 def _overrides(provenance: dict[str, Any]) -> list[str]:
@@ -261,8 +267,8 @@ def _provenance(screening: Screening) -> dict[str, Any]:
         pack["title"] = titles.get(pack["id"], "")
     names = ("path", "layer", "driver", "features", "crs", "sha256")
     inputs = [{k: _said(one.get(k)) for k in names} for one in run.get("inputs", [])]
-    facts = [(f"Version of {name}", str(v)) for name, v in sorted(run.get("versions", {}).items())]
-    for name in ("counts", "repairs", "audit", "facts", "run"):
+    facts = []
+    for name in ("versions", "counts", "repairs", "audit", "facts", "run"):
         value = run.get(name)
         if value not in (None, {}, []):
             facts.append((name.capitalize(), _said(value)))

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from wetgis.errors import InputError
+from wetgis.errors import InputError, WetgisError
 from wetgis.outputs.atomic import staged
 from wetgis.schema import CONTACT_COLUMNS, FINDING_COLUMNS, MEASURE_COLUMNS, SCHEMA_VERSION
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from wetgis.packs import Pack
     from wetgis.screening import Screening
 
 __all__ = [
@@ -270,8 +271,8 @@ def read_run(folder: str | Path) -> dict[str, Any]:
     -------
     dict
         ``measures``, ``findings``, ``contacts``, ``parts``, ``checklist``, ``issues``,
-        ``provenance``, ``layers`` (empty without ``screening.gpkg``), ``packs`` (empty: the packs'
-        names and hashes stand in ``provenance``), ``title``.
+        ``provenance``, ``layers`` (empty without ``screening.gpkg``), ``packs`` (those that are
+        still at hand and the same; all stand in ``provenance``), ``title``.
 
     Raises
     ------
@@ -300,9 +301,26 @@ def read_run(folder: str | Path) -> dict[str, Any]:
         run["layers"] = _read_layers(folder / "screening.gpkg")
     except (OSError, ValueError) as error:
         raise InputError(f"the run cannot be read: {error}.", where=str(folder)) from error
-    run["packs"] = ()
+    run["packs"] = _read_packs(run["provenance"].get("packs", []))
     run["title"] = str(run["provenance"].get("options", {}).get("title") or "")
     return run
+
+
+def _read_packs(named: list[dict[str, Any]]) -> tuple[Pack, ...]:
+    """The packs of a run, as far as they are still what they were."""
+    import datetime
+
+    from wetgis.packs import load_pack
+
+    found = []
+    for one in named:
+        try:
+            pack = load_pack(one["id"], as_of=datetime.date.fromisoformat(one["as_of"]))
+        except (KeyError, ValueError, WetgisError):
+            continue
+        if pack.sha256 == one.get("sha256"):
+            found.append(pack)
+    return tuple(found)
 
 
 def _read_csv(path: Path) -> pd.DataFrame:

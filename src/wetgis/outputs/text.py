@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from wetgis.errors import UsageError
 from wetgis.outputs.words import (
     ANSWER_WORDS,
     CITE_WORDS,
     COLUMN_WORDS,
     DOUBT_WORDS,
-    OUTCOME_WORDS,
     SEVERITY_WORDS,
     STATUS_WORDS,
     compared,
     counted,
+    needed,
     with_unit,
 )
 from wetgis.schema import EPS_SQFT, FINDING_SEVERITIES, NUMBER_COLUMNS, STATUSES, SUBJECT_KINDS
@@ -32,15 +31,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Provision",
     "areas_line",
+    "cards",
     "cited",
     "doubts_in_words",
-    "explain",
     "headlines",
     "issue_line",
     "lines",
     "provisions",
     "rule_titles",
-    "show",
     "summary",
 ]
 
@@ -131,7 +129,7 @@ def provisions(screening: Screening) -> list[Provision]:
         if len(met) + len(unsure) == 0:
             continue
         first = rows.iloc[0]
-        needs = {need for text in unsure["needs"] for need in _several(text)}
+        needs = {need for text in set(unsure["needs"]) for need in needed(text)}
         made.append(
             Provision(
                 pack=str(pack),
@@ -265,8 +263,8 @@ def areas_line(measures: pd.DataFrame) -> str:
     return ""
 
 
-def show(screening: Screening, *, limit: int = 5) -> str:
-    """Each subject in full: status, measures, findings with citations, features nearby.
+def cards(screening: Screening, *, limit: int = 20) -> str:
+    """A card for each subject that a finding is met or cannot be told for, words first.
 
     Parameters
     ----------
@@ -278,15 +276,20 @@ def show(screening: Screening, *, limit: int = 5) -> str:
     Returns
     -------
     str
-        Text for a terminal or a notebook.
+        Status, measures, findings with citations, features nearby, a subject a paragraph.
     """
     measures = screening.measures
-    text = [screening.title or "Screening", *headlines(screening)]
+    findings = screening.findings[screening.findings["outcome"] != "not_met"]
+    told = pd.MultiIndex.from_frame(findings[_SUBJECT])
+    some = measures[pd.MultiIndex.from_frame(measures[_SUBJECT]).isin(told)]
+    if len(measures) <= limit:
+        some = measures
     titles = rule_titles(screening)
-    for _, row in measures.head(limit).iterrows():
+    text = [screening.title or "Screening", *headlines(screening)]
+    for _, row in some.head(limit).iterrows():
         text += ["", *_subject_lines(screening, row, titles)]
-    if len(measures) > limit:
-        text += ["", f"... and {len(measures) - limit:,} more subjects; measures.csv has them."]
+    if len(some) > limit:
+        text += ["", f"... and {len(some) - limit:,} more; findings.csv and the report have them."]
     text += ["", issue_line(screening.issues)]
     text.append("This is a screening. The officials whom the law names determine.")
     return "\n".join(text)
@@ -326,8 +329,7 @@ def _of_subject(table: pd.DataFrame, row: pd.Series) -> pd.DataFrame:
     return table.loc[same]
 
 
-def _finding_lines(one: Any, what: str = "") -> list[str]:
-    """A finding in lines; ``what`` is what its rule asks, where that was not said before."""
+def _finding_lines(one: Any, what: str) -> list[str]:
     answer = ANSWER_WORDS.get(one["answer"], one["answer"])
     feature = f" ({one['feature_kind']} {one['feature_id']})" if one["feature_id"] else ""
     text = [
@@ -339,50 +341,10 @@ def _finding_lines(one: Any, what: str = "") -> list[str]:
     if one["doubt"]:
         text.append(f"    doubt: {doubts_in_words(one['doubt'])}")
     if one["needs"]:
-        text.append(f"    needs {one['needs']}")
+        text.append(f"    needed: {', '.join(needed(one['needs']))}")
     if one["note"]:
         text.append(f"    {one['note']}")
     return text
-
-
-def explain(screening: Screening, rule: str, *, limit: int = 50) -> str:
-    """One rule in words: what it asks, its citation, and what it came to for each subject.
-
-    Parameters
-    ----------
-    screening : Screening
-        The result.
-    rule : str
-        The rule's id, as ``RYE-12``.
-    limit : int
-        How many findings are told.
-
-    Raises
-    ------
-    UsageError
-        Where no finding has this rule.
-    """
-    rows = screening.findings[screening.findings["rule"] == rule]
-    if len(rows) == 0:
-        known = ", ".join(sorted(set(screening.findings["rule"].astype(str))))
-        raise UsageError(
-            f"no finding has the rule '{rule}'.", needed=f"one of {known}" if known else ""
-        )
-    titles = rule_titles(screening)
-    text = []
-    for (pack, _), some in rows.groupby(["pack", "rule"]):
-        first = some.iloc[0]
-        text.append(
-            f"{rule} of {pack} [{cited(first)}] {titles.get((str(pack), rule), '')}".rstrip()
-        )
-        text += [f"  {first['says']}", ""]
-        for one in some.head(limit).to_dict("records"):
-            subject = f"{one['subject_kind']} {one['subject_id']}"
-            text.append(f"{subject}: {OUTCOME_WORDS[one['outcome']].lower()}")
-            text += [f"  {line}" for line in _finding_lines(one)]
-        if len(some) > limit:
-            text.append(f"... and {len(some) - limit:,} more findings.")
-    return "\n".join(text)
 
 
 def cited(finding: Any) -> str:

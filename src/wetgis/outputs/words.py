@@ -7,6 +7,7 @@ summary and maps say the same thing in the same way.
 from __future__ import annotations
 
 import math
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from wetgis.schema import EPS_FT, EPS_PCT, EPS_SQFT
@@ -29,6 +30,7 @@ __all__ = [
     "column_unit",
     "compared",
     "counted",
+    "needed",
     "number",
     "with_unit",
 ]
@@ -88,8 +90,8 @@ ANSWER_WORDS = {
     "not_required": "Not required by this rule",
     "pass": "Passes",
     "fail": "Fails",
-    "flag": "Needs attention",
-    "no_flag": "Nothing to note",
+    "flag": "Flagged",
+    "no_flag": "Nothing flagged by this rule",
     "tier_minor": "Minor permit",
     "tier_major": "Major permit",
     "below_tiers": "Below the permit tiers",
@@ -111,6 +113,12 @@ DOUBT_WORDS = {
     "arc": "it turns with how an arc is drawn",
     "datum": "the datum shift of a layer is a rough one",
     "sliver": "the overlap is no wider than a line",
+}
+NEED_WORDS = {
+    "layer": "the layer {}",
+    "parameter": "the number of {}",
+    "fact": "the fact “{}”",
+    "extent": "where the layer {} is complete",
 }
 #: What is added to a citation that is not simply exact.
 CITE_WORDS = {
@@ -233,12 +241,17 @@ def number(value: float, unit: str = "", against: float | None = None) -> str:
     rivals = [rival for rival in (0.0, against) if rival is not None and not math.isnan(rival)]
     for rival in rivals:
         if abs(value - rival) > noise:
-            while decimals < _MOST_DECIMALS and round(value, decimals) == round(rival, decimals):
+            while decimals < _MOST_DECIMALS and _fixed(value, decimals) == _fixed(rival, decimals):
                 decimals += 1
-    text = f"{value:,.{decimals}f}"
+    text = f"{_fixed(value, decimals):,}"
     if "." in text and unit != "ft":
         text = text.rstrip("0").rstrip(".")
     return "0" if float(text.replace(",", "")) == 0 else text
+
+
+def _fixed(value: float, decimals: int) -> Decimal:
+    """Rounded as people round: a half goes away from zero. The page rounds the same way."""
+    return Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
 
 
 def with_unit(value: float, unit: str, against: float | None = None) -> str:
@@ -280,6 +293,23 @@ def compared(finding: Any) -> str:
     if not words or math.isnan(threshold):
         return text
     return f"{text} (asked: {words} {with_unit(threshold, unit).replace('.00', '')})"
+
+
+def needed(needs: Any) -> list[str]:
+    """What an undetermined finding needs, in words.
+
+    Examples
+    --------
+    >>> needed("layer: floodplain; parameter: 46-3C")
+    ['the layer floodplain', 'the number of 46-3C']
+    """
+    told = []
+    for need in str(needs).split(";") if isinstance(needs, str) else ():
+        sort, _, what = (part.strip() for part in need.partition(":"))
+        words = NEED_WORDS.get(sort, "{}")
+        if sort:
+            told.append(words.format(what.replace("_", " ") or sort))
+    return told
 
 
 def counted(n: int, kind: str) -> str:

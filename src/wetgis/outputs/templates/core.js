@@ -13,10 +13,8 @@ function number(value, unit, against) {
     while (decimals < 8 && Number(value.toFixed(decimals)) === Number(rival.toFixed(decimals)))
       decimals += 1;
   }
-  let text = value.toLocaleString("en-US", {
-    minimumFractionDigits: decimals,
-    maximumFractionDigits: decimals,
-  });
+  const [whole, part] = value.toFixed(decimals).split(".");
+  let text = whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? "." + part : "");
   if (unit !== "ft" && text.includes(".")) text = text.replace(/0+$/, "").replace(/\.$/, "");
   return Number(text.replaceAll(",", "")) === 0 ? "0" : text;
 }

@@ -148,9 +148,10 @@ class ShapeMap {
     this.drawFootprints();
     this.drawSelected();
     c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    this.drawLabels();
-    this.drawContacts();
+    this.labels = [];
     this.drawScale();
+    this.drawContacts();
+    this.drawLabels();
     this.cost = performance.now() - begun;
     if (this.cost > 40) this.keep();
     this.canvas.dataset.drawn = String(Number(this.canvas.dataset.drawn || 0) + 1);
@@ -275,9 +276,15 @@ class ShapeMap {
     }
   }
 
+  /** A text with a halo, unless it would lie on another one; the first drawn keep their place. */
   label(text, x, y, colour, weight) {
     const c = this.context;
     c.font = LABEL_FONT(weight || "500");
+    const half = c.measureText(text).width / 2 + 3;
+    const box = [x - half, y - 8, x + half, y + 8];
+    const apart = (o) => o[0] > box[2] || o[2] < box[0] || o[1] > box[3] || o[3] < box[1];
+    if (!this.labels.every(apart)) return;
+    this.labels.push(box);
     c.textAlign = "center";
     c.textBaseline = "middle";
     c.lineWidth = 3.5;
@@ -288,45 +295,56 @@ class ShapeMap {
     c.fillText(text, x, y);
   }
 
-  /** Ids, where there is room for them. */
   drawLabels() {
-    const { shapes, subjects } = this.model;
+    this.labelSubject(this.selected, "#0f3f63", "700");
+    for (const layer of this.model.layers)
+      if (layer.name === "wetlands" && !this.hidden.has(layer.name)) this.labelFeatures(layer);
     const room = this.chunks.size * this.view.k;
-    if (room > 70) {
-      this.context.font = LABEL_FONT("700");
-      const rows = shapes.length > 400 ? this.chunks.near(this.box) : shapes.keys();
-      let drawn = 0;
-      for (const i of rows) {
-        const shape = shapes[i];
-        if (!shape || subjects.kind[i] !== 0 || !this.seen(shape.box)) continue;
-        const text = subjects.id[i].length > 18 ? subjects.id[i].slice(0, 17) + "…" : subjects.id[i];
-        if ((shape.box[2] - shape.box[0]) * this.view.k < this.context.measureText(text).width + 8) continue;
-        const [x, y] = this.screen(...middleOf(shape));
-        this.label(text, x, y, i === this.selected ? "#0f3f63" : "#4b4740", i === this.selected ? "700" : "400");
-        if ((drawn += 1) > 160) break;
-      }
-    }
-    for (const layer of this.model.layers) {
-      if (!["wetlands", "watercourses"].includes(layer.name) || this.hidden.has(layer.name)) continue;
+    if (room < 70) return;
+    for (const i of this.chunks.near(this.box))
+      if (this.model.subjects.kind[i] === 0) this.labelSubject(i, "#4b4740", "400");
+  }
+
+  labelSubject(i, colour, weight) {
+    const shape = this.model.shapes[i];
+    if (!shape || !this.seen(shape.box)) return;
+    const id = this.model.subjects.id[i];
+    const text = id.length > 22 ? id.slice(0, 21) + "…" : id;
+    this.context.font = LABEL_FONT(weight);
+    const wide = (shape.box[2] - shape.box[0]) * this.view.k;
+    if (wide < this.context.measureText(text).width + 8) return;
+    this.label(text, ...this.screen(...middleOf(shape)), colour, weight);
+  }
+
+  /** One label a feature, on its largest piece. */
+  labelFeatures(layer) {
+    if (!layer.largest) {
+      const width = (i) => layer.shapes[i].box[2] - layer.shapes[i].box[0];
+      layer.largest = new Map();
       layer.shapes.forEach((shape, i) => {
-        if (!shape || !this.seen(shape.box)) return;
-        const wide = (shape.box[2] - shape.box[0]) * this.view.k;
-        if (wide < 60 || layer.name === "watercourses" || wide > 2 * this.width) return;
-        const [x, y] = this.screen(...middleOf(shape));
-        this.label((layer.names[i] || layer.ids[i]).slice(0, 24), x, y, layer.line, "600");
+        const id = layer.ids[i];
+        if (!shape || !id) return;
+        if (!layer.largest.has(id) || width(i) > width(layer.largest.get(id))) layer.largest.set(id, i);
       });
+    }
+    for (const [id, i] of layer.largest) {
+      const shape = layer.shapes[i];
+      const wide = (shape.box[2] - shape.box[0]) * this.view.k;
+      if (wide < 48 || wide > 3 * this.width || !this.seen(shape.box)) continue;
+      this.label((layer.names[i] || id).slice(0, 24), ...this.screen(...middleOf(shape)), layer.line, "600");
     }
   }
 
-  /** The shortest lines from the selected subject, with their lengths. */
+  /** The shortest lines from the selected subject to wetlands and watercourses, with lengths. */
   drawContacts() {
     const rows = this.model.contactsOf[this.selected];
     if (!rows || (this.options.only === undefined && this.chunks.size * this.view.k < 24)) return;
     const c = this.context;
     const contacts = this.model.contacts;
     for (const row of rows) {
-      const shape = unfold(contacts.lines[row]);
-      if (!shape || !contacts.distance[row]) continue;
+      const kind = this.model.coded(contacts.feature_kind, row);
+      const shape = ["wetland", "watercourse"].includes(kind) && contacts.distance[row] ? unfold(contacts.lines[row]) : null;
+      if (!shape) continue;
       const xy = shape.lines[0];
       const [x0, y0] = this.screen(xy[0], xy[1]);
       const [x1, y1] = this.screen(xy[xy.length - 2], xy[xy.length - 1]);

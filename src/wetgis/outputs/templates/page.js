@@ -48,13 +48,14 @@ async function begin() {
   wire("zoom-out", () => map.zoom(1 / 1.6));
   wire("zoom-all", () => map.fit());
   layerBoxes(model, map);
+  shorten(byId("provisions"));
   document.querySelectorAll("button[data-status]").forEach((button) =>
-    button.addEventListener("click", () => filterFrom(table, "filter-status", button.dataset.status)));
+    button.addEventListener("click", () => filterFrom(table, { "filter-status": button.dataset.status, "filter-kind": kindOfTiles(model) })));
   document.querySelectorAll("button[data-finding]").forEach((button) => {
     const [pack, rule, outcome] = JSON.parse(button.dataset.finding);
     const r = model.findings.rules.findIndex((one) => one.pack === pack && one.rule === rule);
     const o = model.words.outcomes.findIndex((one) => one.code === outcome);
-    button.addEventListener("click", () => filterFrom(table, "filter-rule", `${r}|${o}`));
+    button.addEventListener("click", () => filterFrom(table, { "filter-rule": `${r}|${o}` }));
   });
   const open = () => {
     const match = /^#subject=(\w+)\/(.*)\/(\d+)$/.exec(location.hash);
@@ -69,10 +70,30 @@ async function begin() {
   document.documentElement.dataset.ready = "true";
 }
 
-function filterFrom(table, id, value) {
-  table.only(id, value);
+/** The kind that the tiles count, where the page has several. */
+function kindOfTiles(model) {
+  return new Set(model.subjects.kind).size > 1 ? byId("tiles").dataset.kind : "";
+}
+
+function filterFrom(table, values) {
+  table.only(values);
   byId("explore").scrollIntoView({ block: "start" });
   byId("table-scroll").focus({ preventScroll: true });
+}
+
+/** A long table shows its first rows until the rest is asked for. */
+function shorten(table) {
+  const more = table ? table.querySelectorAll("tr.more").length : 0;
+  if (!more) return;
+  const button = byId("provisions-more");
+  const show = (all) => {
+    table.classList.toggle("short", !all);
+    button.textContent = all ? "Show fewer" : `Show ${more} more provisions`;
+    button.setAttribute("aria-expanded", String(all));
+  };
+  button.hidden = false;
+  button.addEventListener("click", () => show(table.classList.contains("short")));
+  show(false);
 }
 
 function layerBoxes(model, map) {

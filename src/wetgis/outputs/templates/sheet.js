@@ -1,5 +1,6 @@
 /* The sheet of one subject: map, measures, findings with citations and doubts, contacts. */
 
+const isDistance = (name) => name.endsWith("_ft") && !name.endsWith("length_ft");
 const PLACES = ["wetland", "watercourse", "buffer", "outside", "unmapped", "beyond_limit"];
 class Sheet {
   constructor(model, pick, showOnMap) {
@@ -23,14 +24,14 @@ class Sheet {
       el("p", { class: "sheet-lead" }, m.status(i).means, this.unknown(i)),
       this.related(i),
       el("div", { class: "sheet-grid" },
-        el("figure", { class: "map" }, canvas,
-          el("figcaption", {}, "Outlined: the subject. Dashed lines: the shortest way to each feature nearby.")),
+        el("div", {}, el("figure", { class: "map" }, canvas,
+          el("figcaption", {}, "Outlined: the subject. Dashed lines: the shortest way to each wetland and watercourse nearby.")), this.distances(i)),
         el("div", {}, this.places(i), this.measures(i))),
       this.findings(i),
       this.contacts(i),
     );
-    this.map = new ShapeMap(canvas, m, { only: i, pick: this.pick });
-    if (!m.shapes[i]) canvas.closest("figure").replaceChildren(el("p", { class: "none" }, "There is no shape to draw."));
+    if (m.shapes[i]) this.map = new ShapeMap(canvas, m, { only: i, pick: this.pick });
+    else canvas.closest("figure").replaceChildren(el("p", { class: "none" }, "There is no shape to draw."));
   }
 
   unknown(i) {
@@ -91,15 +92,27 @@ class Sheet {
       el("tbody", {}, rows)));
   }
 
+  /** The other areas, lengths and slopes; what is not known only where there is some. */
   measures(i) {
     const m = this.model;
     const skip = new Set(["area_sqft", "length_ft", ...PLACES.flatMap((p) => [`${p}_sqft`, `${p}_length_ft`])]);
-    const rows = Object.keys(m.subjects.numbers).filter((name) => !skip.has(name)).map((name) => {
+    const names = Object.keys(m.subjects.numbers).filter((name) => !skip.has(name) && !isDistance(name));
+    const told = names.filter((name) => !name.includes("unknown") || m.value(name, i));
+    return this.numbers(i, told, "Other measures");
+  }
+
+  distances(i) {
+    return this.numbers(i, Object.keys(this.model.subjects.numbers).filter(isDistance), "Distances");
+  }
+
+  numbers(i, names, caption) {
+    const m = this.model;
+    const rows = names.map((name) => {
       const unit = name.slice(name.lastIndexOf("_") + 1);
       return el("tr", {}, el("th", { scope: "row" }, m.words.columns[name].words),
         el("td", { class: "number" }, numberCell(m.value(name, i), unit)), el("td", { class: "unit" }, m.words.columns[name].unit));
     });
-    return rows.length ? el("table", { class: "plain measures" }, el("caption", { class: "unseen" }, "Other measures"),
+    return rows.length ? el("table", { class: "plain measures" }, el("caption", { class: "unseen" }, caption),
       el("thead", { class: "unseen" }, el("tr", {}, el("th", { scope: "col" }, "Measure"), el("th", { scope: "col" }, "Value"), el("th", { scope: "col" }, "Unit"))),
       el("tbody", {}, rows)) : null;
   }
@@ -111,7 +124,7 @@ class Sheet {
     const grave = Object.keys(m.words.severities);
     const rank = (row) => grave.indexOf(m.findings.rules[m.findings.rule[row]].severity);
     for (const row of rows.slice().sort((a, b) => rank(a) - rank(b))) by[m.words.outcomes[m.findings.outcome[row]].code].push(row);
-    const list = (some) => el("ul", { class: "findings" }, some.map((row) => this.finding(row)));
+    const list = (some) => el("ul", { class: "findings" }, this.grouped(some).map((group) => this.finding(group)));
     const box = el("section", { "aria-labelledby": "sheet-findings" }, el("h4", { id: "sheet-findings" }, "Findings"));
     if (by.met.length) box.append(list(by.met));
     if (by.undetermined.length)
@@ -122,28 +135,55 @@ class Sheet {
     return box;
   }
 
-  finding(row) {
+  /** Findings of one rule with one answer stand together, a line a feature. */
+  grouped(rows) {
+    const f = this.model.findings;
+    const groups = new Map();
+    for (const row of rows) {
+      const key = `${f.rule[row]}|${f.answer[row]}`;
+      if (groups.has(key)) groups.get(key).push(row);
+      else groups.set(key, [row]);
+    }
+    return [...groups.values()];
+  }
+
+  finding(rows) {
     const m = this.model;
     const f = m.findings;
-    const rule = f.rules[f.rule[row]];
-    const outcome = m.words.outcomes[f.outcome[row]];
-    const text = (column) => m.coded(column, row);
-    const doubts = text(f.doubt).split(";").map((d) => d.trim()).filter(Boolean);
-    const feature = text(f.feature_id) ? `${capital(text(f.feature_kind).replace("_", " "))} ${text(f.feature_id)}. ` : "";
+    const rule = f.rules[f.rule[rows[0]]];
+    const outcome = m.words.outcomes[f.outcome[rows[0]]];
     const more = m.words.cites[rule.cite_status];
-    const cite = more ? `${rule.cite} (${more})` : rule.cite;
-    return el("li", { class: `finding ${outcome.code} severity-${rule.severity}` },
+    const one = rows.length === 1;
+    const lead = one ? this.feature(rows[0]) : "";
+    return el("li", { class: `finding ${outcome.code} severity-${rule.severity}${one ? "" : " several"}` },
       el("div", { class: "finding-head" },
-        el("strong", {}, m.words.answers[f.answer[row]] || outcome.words),
+        el("strong", {}, m.words.answers[f.answer[rows[0]]] || outcome.words),
         el("span", { class: "rule" }, rule.rule)),
       el("div", { class: "finding-text" },
         rule.title ? el("p", { class: "title" }, rule.title) : null,
-        el("p", {}, feature, rule.says),
-        doubts.length ? el("p", { class: "doubt" }, el("b", {}, "Doubt: "), doubts.map((d) => m.words.doubts[d] || d).join("; "), ".") : null,
-        text(f.needs) ? el("p", { class: "needs" }, el("b", {}, "To tell it, needed: "), text(f.needs), ".") : null,
-        text(f.note) ? el("p", { class: "note" }, text(f.note)) : null,
-        el("p", { class: "cite" }, cite)),
-      this.held(row));
+        el("p", {}, lead ? `${lead}. ` : null, rule.says),
+        one ? this.remarks(rows[0]) : null,
+        el("p", { class: "cite" }, more ? `${rule.cite} (${more})` : rule.cite)),
+      one ? this.held(rows[0]) : el("ul", { class: "each" }, rows.map((row) =>
+        el("li", {}, el("b", {}, this.feature(row) || "The subject"), el("div", {}, this.remarks(row)), this.held(row)))));
+  }
+
+  feature(row) {
+    const f = this.model.findings;
+    const id = this.model.coded(f.feature_id, row);
+    return id ? `${capital(this.model.coded(f.feature_kind, row).replace("_", " "))} ${id}` : "";
+  }
+
+  remarks(row) {
+    const m = this.model;
+    const f = m.findings;
+    const text = (column) => m.coded(column, row);
+    const doubts = text(f.doubt).split(";").map((d) => d.trim()).filter(Boolean);
+    return [
+      doubts.length ? el("p", { class: "doubt" }, el("b", {}, "Doubt: "), doubts.map((d) => m.words.doubts[d] || d).join("; "), ".") : null,
+      text(f.needs) ? el("p", { class: "needs" }, el("b", {}, "To tell it, needed: "), text(f.needs), ".") : null,
+      text(f.note) ? el("p", { class: "note" }, text(f.note)) : null,
+    ];
   }
 
   /** The number of a finding beside what it is held against. */
@@ -164,7 +204,9 @@ class Sheet {
   contacts(i) {
     const m = this.model;
     const c = m.contacts;
-    const rows = (m.contactsOf[i] || []).slice().sort((a, b) => (c.distance[a] ?? 1e12) - (c.distance[b] ?? 1e12));
+    const first = ["wetland", "watercourse", "floodplain", "indicator"];
+    const rank = (row) => (first.indexOf(m.coded(c.feature_kind, row)) + 9) % 9;
+    const rows = (m.contactsOf[i] || []).slice().sort((a, b) => rank(a) - rank(b) || (c.distance[a] ?? 1e12) - (c.distance[b] ?? 1e12));
     const box = el("section", { "aria-labelledby": "sheet-contacts" }, el("h4", { id: "sheet-contacts" }, "Features nearby"));
     if (!rows.length) {
       box.append(el("p", { class: "none" }, "No feature lies within the distances that the rules ask about."));

@@ -94,10 +94,10 @@ class SubjectTable {
     this.filter();
   }
 
-  /** Set one filter from elsewhere on the page. */
-  only(id, value) {
+  /** Set filters from elsewhere on the page. */
+  only(values) {
     this.clear();
-    byId(id).value = value;
+    for (const [id, value] of Object.entries(values)) byId(id).value = value;
     this.filter();
   }
 
