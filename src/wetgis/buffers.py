@@ -350,8 +350,9 @@ def _groups(frame: gpd.GeoDataFrame, by: str | pd.Series | None) -> NDArray[Any]
             raise GeometryError(
                 f"there is no column '{by}'.", needed=f"one of {', '.join(map(str, frame.columns))}"
             )
-        return frame[by].to_numpy()
-    return by.reindex(frame.index).to_numpy()
+        by = frame[by]
+    values: NDArray[Any] = by.reindex(frame.index).to_numpy()
+    return values
 
 
 def _distances(distance_ft: float | pd.Series, index: pd.Index) -> Floats:

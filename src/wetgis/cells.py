@@ -247,7 +247,7 @@ class Subdivided:
     def total(self, values: Floats) -> Floats:
         """Sums over the parts of each subject: n, or n x k."""
         if values.ndim == 1:
-            return np.bincount(self.owners, values, self.count)
+            return np.bincount(self.owners, values, self.count).astype(float)
         return np.column_stack([self.total(values[:, k]) for k in range(values.shape[1])])
 
 

@@ -136,8 +136,8 @@ def encounters(own: Geometries, groups: Groups, within: float, scale: float) -> 
     pair = pair.reshape(-1)
     least = np.full(len(pairs), np.inf)
     np.minimum.at(least, pair, distance)
-    area = np.bincount(pair, _areas(parts.edges, pieces, s, p, distance), len(pairs))
-    length = np.bincount(pair, _lengths(own, pieces, s, p, distance), len(pairs))
+    area = np.bincount(pair, _areas(parts.edges, pieces, s, p, distance), len(pairs)).astype(float)
+    length = np.bincount(pair, _lengths(own, pieces, s, p, distance), len(pairs)).astype(float)
     nearest = np.empty(len(pairs), np.int64)
     order = np.lexsort((p, distance, pair))[::-1]
     nearest[pair[order]] = order

@@ -15,7 +15,7 @@ import shapely
 from wetgis.buffers import Audit
 from wetgis.evidence import MEMBER_COLUMNS
 from wetgis.issuelog import IssueLog
-from wetgis.measures import distances
+from wetgis.measures import distances, slopes
 from wetgis.membership import assign, members_of, project_subjects
 from wetgis.scene import Scene, Subjects
 from wetgis.schema import EPS_FT, NUMBER_COLUMNS, SUBJECT_COLUMNS
@@ -141,16 +141,16 @@ def measure_site(site: Site, reach_ft: float, run: Run) -> Measures:
     results = list(_results(works, blocks, subjects, run, log))
     columns, flags = _joined(results, len(subjects))
     columns |= distances(scene, subjects, columns, blocks)
+    columns |= slopes(scene, subjects, log)
     table = _table(site, scene, subjects, columns, flags)
     audit = Audit()
     for result in results:
         audit += result.audit
     _log_audit(scene, audit, sorted({i for r in results for i in r.rebuilt}), log)
-    return Measures(
-        subjects, table, _stacked([r.contacts for r in results], results, empty_contacts(scene.crs)),
-        _stacked([r.parts for r in results], results, empty_parts(scene.crs)), members,
-        _buffer(results, scene), audit, scene, log,
-    )  # fmt: skip
+    contacts = _stacked([r.contacts for r in results], empty_contacts(scene.crs))
+    parts = _stacked([r.parts for r in results], empty_parts(scene.crs))
+    buffer = _buffer(results, scene)
+    return Measures(subjects, table, contacts, parts, members, buffer, audit, scene, log)
 
 
 def _threads(run: Run) -> int:
@@ -260,9 +260,7 @@ def _joined(results: list[TileResult], count: int) -> tuple[dict[str, Floats], d
     return columns, flags
 
 
-def _stacked(
-    frames: list[gpd.GeoDataFrame], results: list[TileResult], empty: gpd.GeoDataFrame
-) -> gpd.GeoDataFrame:
+def _stacked(frames: list[gpd.GeoDataFrame], empty: gpd.GeoDataFrame) -> gpd.GeoDataFrame:
     """Tables of all tiles, in the order of kind, id and record."""
     full = [f for f in frames if len(f)]
     if not full:

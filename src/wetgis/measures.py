@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,13 +19,14 @@ from wetgis.shapes import areal
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from wetgis.issuelog import IssueLog
     from wetgis.scene import FeatureSet, Scene, Subjects
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
 
-__all__ = ["Measured", "distances", "measure"]
+__all__ = ["Measured", "distances", "measure", "slopes"]
 
 #: Polygons with more vertices than this are cut into cells, smaller ones are held as they are.
 WHOLE = 600
@@ -78,7 +79,7 @@ def measure(scene: Scene, subjects: Subjects, *, threads: int = 2) -> Measured:
     frame = _Frame(scene, subjects, parts, grid, whole, threads)
     ground = divide(scene, grid, threads=threads)
     columns = _places(frame, ground)
-    for more in (_soils, _flood, _steep, _indicators, _disturbed, _watercourse_lengths):
+    for more in (_soils, _flood, _indicators, _disturbed, _watercourse_lengths):
         columns |= more(frame)
     missing = shapely.is_missing(subjects.geometries)
     for values in columns.values():
@@ -88,7 +89,7 @@ def measure(scene: Scene, subjects: Subjects, *, threads: int = 2) -> Measured:
         ground,
         _only_slivers(frame, columns),
         _crossed(frame),
-        _reaches_unmapped(frame, ground),
+        _reaches_unmapped(frame),
     )
 
 
@@ -215,24 +216,6 @@ def _known_flood(frame: _Frame, features: FeatureSet, sfha: Pieces, area: Floats
     return np.maximum(frame.area_on(inside) - open_ground, 0.0)
 
 
-def _steep(frame: _Frame) -> dict[str, Floats]:
-    names = ("steep_sqft", "slope_unknown_sqft", "slope_mean_pct", "slope_max_pct")
-    surface = frame.scene.surfaces.get("slope") or frame.scene.surfaces.get("dem")
-    if surface is None:
-        return {n: np.full(len(frame.whole), np.nan) for n in names}
-    area = frame.whole * frame.sqft
-    steep = frame.scene.measure.steep_pct
-    found = surface.zonal(frame.subjects.geometries, frame.scene.crs, steep)
-    known = found["known_frac"]
-    nothing = ~(known > 0)
-    return {
-        "steep_sqft": np.where(nothing | ~np.isfinite(steep), np.nan, found["above_frac"] * area),
-        "slope_unknown_sqft": _rest(area * (1.0 - np.nan_to_num(known))),
-        "slope_mean_pct": found["mean_pct"].copy(),
-        "slope_max_pct": found["max_pct"].copy(),
-    }
-
-
 def _indicators(frame: _Frame) -> dict[str, Floats]:
     if not frame.scene.given("indicators"):
         return {"indicator_sqft": np.full(len(frame.whole), np.nan)}
@@ -293,10 +276,10 @@ def _met(own: NDArray[np.object_], features: NDArray[np.object_]) -> Ints:
 
 
 def _only_slivers(frame: _Frame, columns: dict[str, Floats]) -> Bools:
-    """Areal subjects whose whole overlap with wetlands and watercourses is narrower than 0.05 ft."""
+    """Areal subjects whose whole overlap with water and wetland is narrower than 0.05 ft."""
     out = np.zeros(len(frame.whole), bool)
     overlap = np.nan_to_num(columns["wetland_sqft"]) + np.nan_to_num(columns["watercourse_sqft"])
-    # wider than this somewhere: the bound leaves room for a feature as long as the subject's outline
+    # with more area than this it is wider somewhere, a feature as long as the outline included
     maybe = np.flatnonzero(
         (overlap > 0)
         & (overlap < SLIVER_FT * 2 * shapely.length(frame.subjects.geometries) * frame.scene.scale)
@@ -316,7 +299,7 @@ def _only_slivers(frame: _Frame, columns: dict[str, Floats]) -> Bools:
     return out
 
 
-def _reaches_unmapped(frame: _Frame, ground: Ground) -> Bools:
+def _reaches_unmapped(frame: _Frame) -> Bools:
     """Subjects within the buffer's width of ground that a W or WC layer does not cover."""
     out = np.zeros(len(frame.whole), bool)
     scene = frame.scene
@@ -329,7 +312,48 @@ def _reaches_unmapped(frame: _Frame, ground: Ground) -> Bools:
         within = shapely.covers(extent, own)
         near = shapely.dwithin(shapely.boundary(extent), own, scene.distance * (1 - 1e-12))
         out |= ~within | near
-    return out & ~shapely.is_missing(frame.subjects.geometries)
+    out[shapely.is_missing(frame.subjects.geometries)] = False
+    return out
+
+
+_SLOPES = ("steep_sqft", "slope_unknown_sqft", "slope_mean_pct", "slope_max_pct")
+
+
+def slopes(scene: Scene, subjects: Subjects, log: IssueLog) -> dict[str, Floats]:
+    """Steep ground, mean and maximum slope; the rasters are read for all subjects at once.
+
+    What a raster's own words left open, impossible heights and ground that it does not cover go
+    to the log.
+    """
+    kind = next((k for k in ("slope", "dem") if k in scene.surfaces), None)
+    if kind is None:
+        return {name: np.full(len(subjects), np.nan) for name in _SLOPES}
+    surface = scene.surfaces[kind]
+    log.extend(replace(issue, layer=kind) for issue in surface.issues)
+    area = shapely.area(subjects.geometries) * scene.scale**2
+    steep = scene.measure.steep_pct
+    found = surface.zonal(subjects.geometries, scene.crs, steep)
+    _log_coverage(kind, found, subjects, log)
+    nothing = ~(found["known_frac"] > 0)
+    return {
+        "steep_sqft": np.where(nothing | ~np.isfinite(steep), np.nan, found["above_frac"] * area),
+        "slope_unknown_sqft": _rest(area * found["unknown_frac"]),
+        "slope_mean_pct": found["mean_pct"].copy(),
+        "slope_max_pct": found["max_pct"].copy(),
+    }
+
+
+def _log_coverage(kind: str, found: dict[str, Floats], subjects: Subjects, log: IssueLog) -> None:
+    for code, wrong, text in (
+        ("undeclared_nodata", found["impossible_frac"] > 0, "lie on cells with impossible heights"),
+        ("partial_raster", found["covered_frac"] < 1 - 1e-12, "reach beyond the raster"),
+    ):
+        ids = subjects.table["subject_id"].astype(str).to_numpy()[wrong]
+        if len(ids):
+            some = ", ".join(sorted(set(ids))[:5]) + (", ..." if len(ids) > 5 else "")
+            effect = "that ground counts as not known, never as flat"
+            message = f"{len(ids)} subjects {text} ({some})."
+            log.add("warning", code, message, layer=kind, effect=effect)
 
 
 #: Columns of distances: the kind of layer, and the area that tells who is inside it.

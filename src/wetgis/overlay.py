@@ -20,11 +20,14 @@ from wetgis.segments import SegmentGrid, nearest_distance, segments
 from wetgis.shapes import mend, normal_order, usable
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
     Geometries = NDArray[np.object_]
+    Frame: TypeAlias = gpd.GeoDataFrame | gpd.GeoSeries
 
 __all__ = [
     "Nearest",
@@ -36,7 +39,6 @@ __all__ = [
     "typical_size",
 ]
 
-Frame = gpd.GeoDataFrame | gpd.GeoSeries
 #: Areas below this are noise of the arithmetic, square feet.
 NOISE_SQFT = 1e-6
 
@@ -49,7 +51,8 @@ def settle(areas: Floats, whole: Floats, scale: float) -> Floats:
     noise = NOISE_SQFT / scale**2
     out = np.where(areas < noise, 0.0, areas)
     near = np.abs(out - whole) < noise
-    return np.where(near & (out > 0), whole, np.minimum(out, whole))
+    settled: Floats = np.where(near & (out > 0), whole, np.minimum(out, whole))
+    return settled
 
 
 def _pair(subjects: Frame, features: Frame) -> tuple[float, bool]:
@@ -118,11 +121,12 @@ def _measured(features: Frame) -> tuple[Geometries, Ints]:
 
 
 def _values(features: Frame, by: str | pd.Series) -> NDArray[Any]:
-    if isinstance(by, pd.Series):
-        return by.reindex(features.index).to_numpy()
-    if not isinstance(features, gpd.GeoDataFrame) or by not in features.columns:
-        raise GeometryError(f"the features have no column '{by}'.", needed="a column of them")
-    return features[by].to_numpy()
+    if isinstance(by, str):
+        if not isinstance(features, gpd.GeoDataFrame) or by not in features.columns:
+            raise GeometryError(f"the features have no column '{by}'.", needed="a column of them")
+        by = features[by]
+    values: NDArray[Any] = by.reindex(features.index).to_numpy()
+    return values
 
 
 def _dissolved_area(own: Geometries, features: Geometries, scale: float) -> Floats:
@@ -268,8 +272,10 @@ def contacts(
     Examples
     --------
     >>> import geopandas, shapely
-    >>> lot = geopandas.GeoDataFrame({"id": ["7"]}, geometry=[shapely.box(7e5, 7e5, 7e5 + 9, 7e5 + 9)], crs=2260)
-    >>> well = geopandas.GeoDataFrame({"id": ["w"]}, geometry=[shapely.Point(7e5 + 59, 7e5)], crs=2260)
+    >>> def frame(name, shape):
+    ...     return geopandas.GeoDataFrame({"id": [name]}, geometry=[shape], crs=2260)
+    >>> lot = frame("7", shapely.box(7e5, 7e5, 7e5 + 9, 7e5 + 9))
+    >>> well = frame("w", shapely.Point(7e5 + 59, 7e5))
     >>> contacts(lot, well, 100)[["subject_id", "feature_id", "distance_ft"]].values.tolist()
     [['7', 'w', 50.0]]
     """
@@ -287,7 +293,8 @@ def contacts(
 
 def _ids(frame: gpd.GeoDataFrame) -> NDArray[np.object_]:
     column = frame["id"] if "id" in frame.columns else frame.index.to_series()
-    return column.astype(str).to_numpy(dtype=object)
+    ids: NDArray[np.object_] = column.astype(str).to_numpy(dtype=object)
+    return ids
 
 
 def _contact_frame(

@@ -152,9 +152,8 @@ def divide(scene: Scene, grid: CellGrid, *, threads: int = 2) -> Ground:
         )
         regulated, audit = zone_in_cells(zone, grid)
     unmapped = minus(_unmapped(scene, grid, limit), regulated)
-    return Ground(
-        grid, *(_restrict(p, limit) for p in (wet, water, regulated)), unmapped, limit, audit
-    )
+    inside = [_restrict(p, limit) for p in (wet, water, regulated)]
+    return Ground(grid, inside[0], inside[1], inside[2], unmapped, limit, audit)
 
 
 def _dissolved(geometries: Geometries, grid: CellGrid, threads: int) -> Pieces:

@@ -27,7 +27,7 @@ def run_record(
     run: dict[str, Any],
 ) -> dict[str, Any]:
     """The record of a run as plain values; time, machine and workers stand under ``run`` alone."""
-    layers = [*site.layers.values(), *site.rasters.values()]
+    layers: list[Any] = [*site.layers.values(), *site.rasters.values()]
     operations = [o for layer in site.layers.values() for o in layer.operations]
     issues = tables["issues"]
     return {
@@ -81,7 +81,8 @@ def _options(site: Site) -> dict[str, Any]:
 def _repairs(issues: pd.DataFrame) -> list[dict[str, Any]]:
     rows = issues[issues["code"].isin(["repaired", "collapsed", "unclosed_ring"])]
     names = ["layer", "file", "record_id", "before_sqft", "after_sqft"]
-    return rows.sort_values(names[:3], kind="stable")[names].to_dict("records")
+    in_order = rows.sort_values(names[:3], kind="stable")[names]
+    return [dict(zip(names, row, strict=True)) for row in in_order.itertuples(index=False)]
 
 
 def _counts(tables: dict[str, pd.DataFrame]) -> dict[str, Any]:

@@ -74,7 +74,7 @@ class FeatureSet:
     def _trees(self) -> tuple[shapely.STRtree, shapely.STRtree, shapely.STRtree]:
         return tuple(
             shapely.STRtree(g) for g in (self.geometries, self.groups.geometries, self.lines)
-        )  # type: ignore[return-value]
+        )
 
     def window(self, bounds: Floats) -> FeatureSet:
         """What lies in or reaches into a box."""

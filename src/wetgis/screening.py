@@ -105,7 +105,9 @@ class Screening:
                 needed=f"one of {', '.join(known)}" if known else "a screening with a pack",
                 mend=f"did you mean {near[0]}?" if near else "",
             )
-        return "\n\n".join(explain(row) for row in rows.to_dict("records"))
+        return "\n\n".join(
+            explain({str(k): v for k, v in row.items()}) for row in rows.to_dict("records")
+        )
 
     def write(self, folder: str | Path, *, all_findings: bool = False) -> list[Path]:
         """Write every output into a folder; see docs/columns.md. Returns the files."""

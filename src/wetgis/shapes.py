@@ -32,7 +32,7 @@ def mend(geometries: Geometries) -> Geometries:
     Collections become flat, each foot in them once. Repair keeps the ground that the rings enclose (``structure``) and drops what has collapsed
     to a line. A geometry with a NaN or infinite coordinate is None.
     """
-    out = shapely.force_2d(np.asarray(geometries, dtype=object))
+    out: Geometries = shapely.force_2d(np.asarray(geometries, dtype=object))
     xy, of = shapely.get_coordinates(out, return_index=True)
     wrong = np.unique(of[~np.isfinite(xy).all(axis=1)])
     out[wrong] = None
