@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +23,7 @@ __all__ = ["duplicates", "look_over"]
 OVERLAP_BUDGET = 2_000_000
 #: An area attribute that differs by more than this share is stale.
 STALE = 0.01
-_ACRES = {"acres", "acre", "gis_acres", "gisacres", "calc_acres", "area_acres", "areaacres",
-          "areaac", "f_acres", "acreage"}  # fmt: skip
+_ACRES = re.compile(r"acre|^areaac$")
 _SQUARE_METRES = {"sqmeters", "sqmetres", "area_m2", "area_sqm"}
 _SQUARE_FEET = {"sq_ft", "sqft", "area_sqft", "area_sf", "land_sf", "sqfeet"}
 _AREAL = (
@@ -138,7 +138,7 @@ def _stale_areas(frame: geopandas.GeoDataFrame, log: IssueLog, about: dict[str, 
         name = str(column).lower()
         factor = (
             SQFT_PER_ACRE
-            if name in _ACRES
+            if _ACRES.search(name)
             else FT_PER_METRE**2
             if name in _SQUARE_METRES
             else 1.0
@@ -156,9 +156,13 @@ def _stale_areas(frame: geopandas.GeoDataFrame, log: IssueLog, about: dict[str, 
             text = (
                 f"{column} disagrees with the geometry by more than 1 % in {int(off.sum())} of "
                 f"{len(frame)} records; most in {frame['id'].iloc[worst]}: "
-                f"{stated[worst]:,.0f} against {area[worst]:,.0f} sq ft."
+                f"{_size(stated[worst])} against {_size(area[worst])} sq ft."
             )
             log.add("note", "stale_area", text, effect="areas are measured, not read", **about)
+
+
+def _size(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _overlaps(frame: geopandas.GeoDataFrame, log: IssueLog, about: dict[str, str]) -> None:

@@ -334,6 +334,10 @@ def list_layers(dataset: Dataset) -> list[Found]:
         raise InputError("DWG drawings cannot be read.", mend="save it as DXF", where=dataset.shown)
     with opened(dataset) as target:
         try:
+            if dataset.ending == ".dxf":
+                from wetgis.sources.drawing import layer_names
+
+                return [Found(dataset, name, "Unknown") for name in layer_names(target)]
             rows = pyogrio.list_layers(target)
         except Exception as error:  # GDAL's faults have no common root here
             raise InputError(

@@ -48,6 +48,8 @@ class RawLayer:
         Rows whose ring was open and was closed.
     unreadable : dict
         Row to what is wrong with it.
+    open : dict
+        Row to what is open about an outline that should have an area.
     curves : bool
         Whether curves became chords.
     notes : list of (code, message)
@@ -61,8 +63,18 @@ class RawLayer:
     layer: str
     closed: list[int] = field(default_factory=list)
     unreadable: dict[int, str] = field(default_factory=dict)
+    open: dict[int, str] = field(default_factory=dict)
     curves: bool = False
     notes: list[tuple[str, str]] = field(default_factory=list)
+
+    def keep(self, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
+        """Keep the rows of a mask, in place."""
+        position = {old: new for new, old in enumerate(np.flatnonzero(kept).tolist())}
+        self.table = self.table[kept].reset_index(drop=True)
+        self.geoms = self.geoms[kept]
+        self.closed = [position[i] for i in self.closed if i in position]
+        self.unreadable = {position[i]: t for i, t in self.unreadable.items() if i in position}
+        self.open = {position[i]: t for i, t in self.open.items() if i in position}
 
 
 def read_raw(found: Layer, where: str | None) -> RawLayer:
@@ -89,8 +101,9 @@ def read_raw(found: Layer, where: str | None) -> RawLayer:
 
 
 def _read_ogr(target: str, found: Layer, where: str | None) -> RawLayer:
-    layer = None if found.dataset.parts or found.dataset.ending == ".shp" else found.layer
-    options: dict[str, Any] = {"layer": layer, "where": where}
+    options: dict[str, Any] = {"layer": _layer_in(found), "where": where}
+    if found.dataset.ending == ".dxf":
+        options["CLOSED_LINE_AS_POLYGON"] = "YES"
     read = _by_arrow(target, options)
     if read is None:
         frame, wkb, crs = _by_features(target, options)
@@ -104,6 +117,13 @@ def _read_ogr(target: str, found: Layer, where: str | None) -> RawLayer:
     if wkb is not None:
         _decode_into(raw, wkb, lambda: _as_chords(target, options))
     return raw
+
+
+def _layer_in(found: Layer) -> str | None:
+    """What GDAL calls the layer: a shapefile has but one, a drawing has its entities."""
+    if found.dataset.ending == ".dxf":
+        return "entities"
+    return None if found.dataset.parts or found.dataset.ending == ".shp" else found.layer
 
 
 def _by_arrow(target: str, options: dict[str, Any]) -> tuple[dict[str, Any], pa.Table] | None:
@@ -305,7 +325,7 @@ def _readable_without(found: Layer) -> bool:
 
     try:
         with opened(found.dataset) as target:
-            read(target, layer=found.layer, max_features=1)
+            read(target, layer=_layer_in(found), max_features=1)
     except Exception:  # GDAL's faults have no common root
         return False
     return True
@@ -316,7 +336,7 @@ def _bad_condition(where: str, said: str, found: Layer) -> InputError:
 
     try:
         with opened(found.dataset) as target:
-            columns = [str(c) for c in pyogrio.read_info(target, layer=found.layer)["fields"]]
+            columns = [str(c) for c in pyogrio.read_info(target, layer=_layer_in(found))["fields"]]
     except Exception:  # the list is a courtesy; the fault itself has been found
         columns = []
     said = said.replace("\n", " ").strip()

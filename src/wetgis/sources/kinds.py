@@ -143,6 +143,8 @@ def _floodplain(table: pd.DataFrame, log: IssueLog, about: dict[str, str]) -> pd
     zones = table["zone"].astype(object).where(table["zone"].notna(), None)
     subtypes = pd.Series([None] * len(table), index=table.index, dtype=object)
     if "subtype" in table.columns:
+        # Q3 data mark the floodway with FW in a column of its own
+        table["subtype"] = table["subtype"].replace("FW", "FLOODWAY")
         subtypes = table["subtype"].astype(object).where(table["subtype"].notna(), None)
     pairs = list(zip(zones, subtypes, strict=True))
     by_pair = {pair: flood_answer(*pair) for pair in set(pairs)}

@@ -52,7 +52,9 @@ def read_parquet(found: Found, where: str | None) -> RawLayer:
         decode_wkb(raw, np.asarray(values, dtype=object))
     else:
         raw.geoms = _native(path, found)
-    return _filtered(raw, where, found)
+    if where is not None:
+        raw.keep(rows_where(raw.table, where, found.dataset.shown))
+    return raw
 
 
 def _geo(table: Any, shown: str) -> dict[str, Any]:
@@ -95,15 +97,3 @@ def _native(path: str, found: Found) -> np.ndarray[Any, np.dtype[np.object_]]:
         raise InputError(
             f"its geometry encoding cannot be read: {error}", where=found.dataset.shown
         ) from error
-
-
-def _filtered(raw: RawLayer, where: str | None, found: Found) -> RawLayer:
-    if where is None:
-        return raw
-    kept = rows_where(raw.table, where, found.dataset.shown)
-    position = {old: new for new, old in enumerate(np.flatnonzero(kept).tolist())}
-    raw.table = raw.table[kept].reset_index(drop=True)
-    raw.geoms = raw.geoms[kept]
-    raw.closed = [position[i] for i in raw.closed if i in position]
-    raw.unreadable = {position[i]: t for i, t in raw.unreadable.items() if i in position}
-    return raw

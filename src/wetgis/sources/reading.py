@@ -211,11 +211,29 @@ def _raw_layers(
         digest = sha256(datasets[0].file)
         for found in layers:
             raw = read_raw(found, keys.where)
+            told = _drawing(raw, found, kind, keys) if found.dataset.ending == ".dxf" else ()
             if left:
                 others = f"the layer '{found.layer}' was read; not read: {', '.join(left)}."
                 raw.notes.append(("several_layers", others))
-            out.append((raw, _record(found, raw, digest), ()))
+            out.append((raw, _record(found, raw, digest), told))
     return out
+
+
+def _drawing(raw: RawLayer, found: Found, kind: str | None, keys: LayerKeys) -> Carried:
+    """What a drawing says and does not say: outlines closed or open, and its unit."""
+    from wetgis.sources.drawing import outlines, unit_of_header
+
+    raw.layer = found.layer
+    told = outlines(raw, found.layer, kind, keys.source_crs, found.dataset.shown)
+    crs = as_crs(keys.source_crs) if keys.source_crs else None
+    named = unit_of_header(found.dataset.file) if found.dataset.gdal[:4] != "/vsi" else None
+    if named is not None and crs is not None:
+        metres = float(crs.axis_info[0].unit_conversion_factor)
+        if not crs.is_projected or abs(named[1] / metres - 1) > 1e-5:
+            text = f"the drawing's header says {named[0]}; its numbers were taken as {label(crs)}."
+            at = {"layer": found.layer, "file": found.dataset.shown, "effect": "not scaled"}
+            told.append(_issue({"severity": "warning", "code": "bad_value", "message": text, **at}))
+    return tuple(told)
 
 
 def _record(found: Found, raw: RawLayer, digest: str) -> SourceRecord:
@@ -282,7 +300,7 @@ def _prepare(raw: RawLayer, context: _Context, target: CRS | None, carried: Carr
     where = (about["layer"], about["file"])
     seen = {i.record_id for i in carried if i.severity == "error"}
     first = screen_out(raw.geoms, ids=names, dimensions=wanted, where=where)
-    known_bad = seen | {names[i] for i in raw.unreadable}
+    known_bad = seen | {names[i] for i in (*raw.unreadable, *raw.open)}
     log.extend(i for i in first.issues if not _told(i, known_bad))
     placed = placing.place(first.geoms, names, raw.crs, target, context, log)
     final = mend(
@@ -340,6 +358,8 @@ def _raw_notes(raw: RawLayer, names: list[str], log: IssueLog, about: dict[str, 
         log.add(
             "error", "unreadable_record", text, record_id=names[row], effect="not used", **about
         )
+    for row, text in raw.open.items():
+        log.add("error", "unclosed_ring", text, record_id=names[row], effect="not used", **about)
     if raw.curves:
         text = (
             "curves were read as chords of half a degree of arc (a circle's area 0.0013 % small)."
