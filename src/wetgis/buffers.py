@@ -350,8 +350,8 @@ def _groups(frame: gpd.GeoDataFrame, by: str | pd.Series | None) -> NDArray[Any]
             raise GeometryError(
                 f"there is no column '{by}'.", needed=f"one of {', '.join(map(str, frame.columns))}"
             )
-        by = frame[by]
-    values: NDArray[Any] = by.reindex(frame.index).to_numpy()
+    column = frame[by] if isinstance(by, str) else by
+    values: NDArray[Any] = column.reindex(frame.index).to_numpy()
     return values
 
 

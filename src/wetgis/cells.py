@@ -9,7 +9,7 @@ window that was read, nor on the worker, nor on the order of the records.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import shapely

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Geometries = NDArray[np.object_]
 
-__all__ = ["Encounters", "Groups", "components", "boundary_inside", "encounters", "slivers"]
+__all__ = ["Encounters", "Groups", "boundary_inside", "components", "encounters", "slivers"]
 
 
 @dataclass(frozen=True)

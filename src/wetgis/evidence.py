@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["CONTACT_EXTRA_COLUMNS", "EXTRA_COLUMNS", "Evidence", "LayerFacts", "MEMBER_COLUMNS"]
+__all__ = ["CONTACT_EXTRA_COLUMNS", "EXTRA_COLUMNS", "MEMBER_COLUMNS", "Evidence", "LayerFacts"]
 
 #: Columns of ``Evidence.contacts`` beyond the contract's.
 CONTACT_EXTRA_COLUMNS = (

@@ -57,7 +57,7 @@ CODES: dict[str, str] = {
     "missing_column": "a column that the kind needs is not there",
     "stale_area": "an area attribute disagrees with the geometry",
     "overlapping_records": "records of one layer overlap; each square foot counts once",
-    "no_zone": "the flood layer has no zone column; all of it is taken as special flood hazard area",
+    "no_zone": "the flood layer has no zones; all of it is taken as special flood hazard area",
     "not_rated": "soil units without a hydric rating",
     "unmatched_key": "a key of a joined table was not found",
     "repeated_key": "a key of a joined table occurs more than once",
@@ -173,9 +173,10 @@ def issues(frame: geopandas.GeoDataFrame) -> pandas.DataFrame:
     """
     meta = frame.attrs.get("wetgis", {})
     rows = meta.get("issues", []) if isinstance(meta, dict) else []
-    return issue_frame(
-        Issue(**{k: (nan if v is None else v) for k, v in row.items()}) for row in rows
-    )
+    known: list[dict[str, Any]] = [
+        {k: nan if v is None else v for k, v in row.items()} for row in rows
+    ]
+    return issue_frame(Issue(**row) for row in known)
 
 
 def dumps(rows: Iterable[Issue]) -> str:

@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
-def _pair_area(ea, a0, a1, box, eb, b0, b1):  # type: ignore[no-untyped-def]
+def _pair_area(ea, a0, a1, box, eb, b0, b1):
     """Area of A and B together; edges are rows of x1, y1, x2, y2, sign with x1 < x2."""
     ox = box[0]
     oy = box[1]
@@ -85,7 +85,7 @@ def _pair_area(ea, a0, a1, box, eb, b0, b1):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def pair_areas(ea, offsets_a, boxes_a, eb, offsets_b, left, right, out, start, stop):  # type: ignore[no-untyped-def]
+def pair_areas(ea, offsets_a, boxes_a, eb, offsets_b, left, right, out, start, stop):
     """``out[k]`` = area of ``A[left[k]]`` and ``B[right[k]]`` together, for start <= k < stop."""
     for k in range(start, stop):
         a = left[k]
@@ -96,7 +96,7 @@ def pair_areas(ea, offsets_a, boxes_a, eb, offsets_b, left, right, out, start, s
 
 
 @njit(nogil=True, cache=True)
-def cell_areas(  # type: ignore[no-untyped-def]
+def cell_areas(
     ea,
     offsets_a,
     boxes_a,
@@ -159,7 +159,7 @@ def cell_areas(  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def grid_count(segments, size, ox, oy, shape, counts):  # type: ignore[no-untyped-def]
+def grid_count(segments, size, ox, oy, shape, counts):
     """Number of segments whose box meets each grid cell, in ``counts[cell + 1]``."""
     for k in range(len(segments)):
         i0 = int((min(segments[k, 0], segments[k, 2]) - ox) / size)
@@ -172,7 +172,7 @@ def grid_count(segments, size, ox, oy, shape, counts):  # type: ignore[no-untype
 
 
 @njit(nogil=True, cache=True)
-def grid_fill(segments, size, ox, oy, shape, offsets, filled, members):  # type: ignore[no-untyped-def]
+def grid_fill(segments, size, ox, oy, shape, offsets, filled, members):
     """The segments of each grid cell, after ``grid_count`` and a running sum."""
     for k in range(len(segments)):
         i0 = int((min(segments[k, 0], segments[k, 2]) - ox) / size)
@@ -187,7 +187,7 @@ def grid_fill(segments, size, ox, oy, shape, offsets, filled, members):  # type:
 
 
 @njit(nogil=True, cache=True)
-def _point_segment(px, py, ax, ay, bx, by):  # type: ignore[no-untyped-def]
+def _point_segment(px, py, ax, ay, bx, by):
     """Squared distance from a point to a segment."""
     dx = bx - ax
     dy = by - ay
@@ -200,12 +200,12 @@ def _point_segment(px, py, ax, ay, bx, by):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _cross(ax, ay, bx, by, px, py):  # type: ignore[no-untyped-def]
+def _cross(ax, ay, bx, by, px, py):
     return (bx - ax) * (py - ay) - (by - ay) * (px - ax)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _to_segment(own, first, last, touch, ax, ay, cx, cy, best):  # type: ignore[no-untyped-def]
+def _to_segment(own, first, last, touch, ax, ay, cx, cy, best):
     """Squared distance from a run of own segments to one segment, 0 where they cross."""
     for m in range(first, last):
         x1, y1, x2, y2 = own[m, 0], own[m, 1], own[m, 2], own[m, 3]
@@ -227,7 +227,7 @@ def _to_segment(own, first, last, touch, ax, ay, cx, cy, best):  # type: ignore[
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _in_cell(own, first, last, box, segments, members, start, stop, best):  # type: ignore[no-untyped-def]
+def _in_cell(own, first, last, box, segments, members, start, stop, best):
     """Squared distance from a run of own segments to the segments of one cell."""
     for q in range(start, stop):
         k = members[q]
@@ -244,7 +244,7 @@ def _in_cell(own, first, last, box, segments, members, start, stop, best):  # ty
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _from_run(own, first, last, box, segments, size, ox, oy, shape, cells, members, best):  # type: ignore[no-untyped-def]
+def _from_run(own, first, last, box, segments, size, ox, oy, shape, cells, members, best):
     """Squared distance from a run of own segments to the layer, if it is less than ``best``.
 
     Cells are searched in rings around the run's box until no unseen cell can be nearer.
@@ -297,7 +297,7 @@ def _from_run(own, first, last, box, segments, size, ox, oy, shape, cells, membe
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def nearest(  # type: ignore[no-untyped-def]
+def nearest(
     own, runs, run_boxes, offsets, segments, size, ox, oy, shape, cells, members, out, start, stop
 ):
     """Distance from the segments of each subject to the nearest segment of a layer, exact.
@@ -333,7 +333,7 @@ def nearest(  # type: ignore[no-untyped-def]
 @njit(nogil=True, cache=True, error_model="numpy")
 def outline_deviation(
     points, reach, segments, radii, size, ox, oy, shape, cells, members, out, start, stop
-):  # type: ignore[no-untyped-def]
+):
     """``out[p]`` = least (distance to a segment - its radius) over all segments near a point.
 
     Zero: the point lies exactly on the outline of the buffer. Negative: the outline runs inside

@@ -124,8 +124,8 @@ def _values(features: Frame, by: str | pd.Series) -> NDArray[Any]:
     if isinstance(by, str):
         if not isinstance(features, gpd.GeoDataFrame) or by not in features.columns:
             raise GeometryError(f"the features have no column '{by}'.", needed="a column of them")
-        by = features[by]
-    values: NDArray[Any] = by.reindex(features.index).to_numpy()
+    column = features[by] if isinstance(by, str) else by
+    values: NDArray[Any] = column.reindex(features.index).to_numpy()
     return values
 
 
