@@ -123,6 +123,56 @@ def test_geometry_does_not_know_the_law(half: str) -> None:
         assert not units & set(LAW) - {"evidence"}, path
 
 
+#: Numbers that a law has too, and what they are here.
+OTHER_NUMBERS = {
+    ("cells.py", 30): "a power of two",
+    ("crs.py", 50): "a degree of latitude",
+    ("crs.py", 66): "a degree of longitude",
+    ("zones.py", 200): "metres of an edge that is moved unbroken",
+}
+
+
+def legal_numbers() -> set[float]:
+    """Every number of the installed packs, in the law's unit and in the tables'; small ones say
+    nothing by themselves."""
+    from wetgis.packs import list_packs, load_pack
+
+    packs = [load_pack(name) for name in list_packs()]
+    both = [
+        (pack.limit(n).value, raw.value)
+        for pack in packs
+        for n, raw in pack.model.parameters.items()
+    ]
+    found = {float(v) for pair in both for v in pair if v is not None and v == v}
+    return {v for v in found if v > 10}
+
+
+def numbers(path: Path) -> Iterator[tuple[float, int]]:
+    """The numbers written in a module, but for percent (a factor of 100) and named options."""
+    tree = ast.parse(path.read_text("utf-8"))
+    passed = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+            sides = (node.left, node.right)
+            passed |= {id(n) for n in sides if isinstance(n, ast.Constant) and n.value == 100}
+        if isinstance(node, ast.keyword) and node.arg in {"min_confidence"}:
+            passed.add(id(node.value))
+    for node in ast.walk(tree):
+        number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
+        if number and id(node) not in passed:
+            yield float(node.value), node.lineno
+
+
+@pytest.mark.parametrize("half", GEOMETRY)
+def test_geometry_holds_no_number_of_a_law(half: str) -> None:
+    law = legal_numbers()
+    assert {100.0, 4000.0, 540_144.0} <= law
+    for path in (p for p in modules() if unit(p) == half):
+        found = [(v, line) for v, line in numbers(path) if v in law]
+        odd = [f"{line}: {v:g}" for v, line in found if (path.name, v) not in OTHER_NUMBERS]
+        assert not odd, path.name
+
+
 @pytest.mark.parametrize("what", ["wetgis", "wetgis.cli"])
 def test_heavy_imports_are_late(what: str) -> None:
     code = f"import sys, {what}; print(*{{m.split('.')[0] for m in sys.modules}})"
