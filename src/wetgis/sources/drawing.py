@@ -87,8 +87,7 @@ def outlines(
     table = raw.table
     raw.keep((table["Layer"] == layer).to_numpy(dtype=bool) & _in_model(table))
     issues: list[Issue] = []
-    sub = raw.table["SubClasses"].fillna("").astype(str)
-    label = sub.str.contains("Text").to_numpy() & (shapely.get_type_id(raw.geoms) == 0)
+    label = (shapely.get_type_id(raw.geoms) == 0) & _texts(raw.table)
     if kind != "flags" and label.any():
         raw.keep(~label)
     tolerance = CLOSE_FT / _ft(source_crs)
@@ -101,6 +100,13 @@ def outlines(
     if areal:
         _name_open_ones(raw)
     return issues
+
+
+def _texts(table: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which entities are labels: by their class, or by the text that they carry."""
+    by_class = table["SubClasses"].astype("string").str.contains("Text").fillna(False)
+    by_text = table["Text"].notna() if "Text" in table.columns else False
+    return np.asarray(by_class | by_text, dtype=bool)
 
 
 def _ft(source_crs: str | None) -> float:
