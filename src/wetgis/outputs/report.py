@@ -45,7 +45,7 @@ _PLAIN_CHARACTERS = 1_500_000
 #: A browser takes no more than this at ease, characters once unpacked.
 _MAX_CHARACTERS = 60_000_000
 _ROWS_OF_AN_ISSUE = 200
-_SCRIPTS = ("core.js", "map.js", "table.js", "sheet.js", "page.js")
+_SCRIPTS = ("core.js", "shapes.js", "map.js", "table.js", "sheet.js", "page.js")
 
 
 def write_report(screening: Screening, path: str | Path) -> None:

@@ -286,7 +286,7 @@ def cards(screening: Screening, *, limit: int = 20) -> str:
         some = measures
     titles = rule_titles(screening)
     text = [screening.title or "Screening", *headlines(screening)]
-    for _, row in some.head(limit).iterrows():
+    for row in some.head(limit).to_dict("records"):
         text += ["", *_subject_lines(screening, row, titles)]
     if len(some) > limit:
         text += ["", f"... and {len(some) - limit:,} more; findings.csv and the report have them."]
@@ -296,7 +296,7 @@ def cards(screening: Screening, *, limit: int = 20) -> str:
 
 
 def _subject_lines(
-    screening: Screening, row: pd.Series, titles: dict[tuple[str, str], str]
+    screening: Screening, row: dict[Any, Any], titles: dict[tuple[str, str], str]
 ) -> list[str]:
     name = f"{str(row['subject_kind']).capitalize()} {row['subject_id']}"
     record = f" (record {row['record']})" if row["record"] > 1 else ""
@@ -322,7 +322,7 @@ def _worth_telling(column: str, value: float) -> bool:
     return value == value and (distance or abs(value) > EPS_SQFT)
 
 
-def _of_subject(table: pd.DataFrame, row: pd.Series) -> pd.DataFrame:
+def _of_subject(table: pd.DataFrame, row: dict[Any, Any]) -> pd.DataFrame:
     same = pd.Series(True, index=table.index)
     for column in _SUBJECT:
         same &= table[column] == row[column]

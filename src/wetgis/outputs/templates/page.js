@@ -23,11 +23,15 @@ async function begin() {
     },
   });
   const table = new SubjectTable(model, (i) => choose(i, "table"));
-  const sheet = new Sheet(model, (i) => choose(i, "sheet"), (i) => {
-    map.select(i, true);
-    byId("explore").scrollIntoView({ block: "start" });
-    canvas.focus({ preventScroll: true });
-  });
+  const sheet = new Sheet(
+    model,
+    (i) => choose(i, "sheet"),
+    (i) => {
+      map.select(i, true);
+      byId("explore").scrollIntoView({ block: "start" });
+      canvas.focus({ preventScroll: true });
+    },
+  );
 
   function choose(i, from) {
     table.reveal(i);
@@ -49,8 +53,16 @@ async function begin() {
   wire("zoom-all", () => map.fit());
   layerBoxes(model, map);
   shorten(byId("provisions"));
-  document.querySelectorAll("button[data-status]").forEach((button) =>
-    button.addEventListener("click", () => filterFrom(table, { "filter-status": button.dataset.status, "filter-kind": kindOfTiles(model) })));
+  document
+    .querySelectorAll("button[data-status]")
+    .forEach((button) =>
+      button.addEventListener("click", () =>
+        filterFrom(table, {
+          "filter-status": button.dataset.status,
+          "filter-kind": kindOfTiles(model),
+        }),
+      ),
+    );
   document.querySelectorAll("button[data-finding]").forEach((button) => {
     const [pack, rule, outcome] = JSON.parse(button.dataset.finding);
     const r = model.findings.rules.findIndex((one) => one.pack === pack && one.rule === rule);

@@ -2,7 +2,12 @@
 
 const ROWS_PER_PAGE = 50;
 const FIRST_NUMBERS = [
-  "wetland_sqft", "watercourse_sqft", "buffer_sqft", "wetland_ft", "watercourse_ft", "area_sqft",
+  "wetland_sqft",
+  "watercourse_sqft",
+  "buffer_sqft",
+  "wetland_ft",
+  "watercourse_ft",
+  "area_sqft",
 ];
 
 class SubjectTable {
@@ -20,7 +25,12 @@ class SubjectTable {
   columns() {
     const m = this.model;
     const made = [
-      { key: "status", head: "Status", order: (i) => m.subjects.status[i], cell: (i) => statusBadge(m.status(i), true) },
+      {
+        key: "status",
+        head: "Status",
+        order: (i) => m.subjects.status[i],
+        cell: (i) => statusBadge(m.status(i), true),
+      },
       { key: "id", head: "Id", order: (i) => m.rank[i], cell: (i) => this.idButton(i) },
     ];
     const kept = this.all ? m.keptNames : m.keptNames.slice(0, 1);
@@ -28,14 +38,31 @@ class SubjectTable {
       const text = (i) => m.coded(m.subjects.kept[name], i);
       made.push({ key: "kept:" + name, head: name, order: text, text: true, cell: text });
     }
-    made.push({ key: "met", head: "Met", unit: "conditions", number: true, order: (i) => m.subjects.met[i], cell: (i) => number(m.subjects.met[i]) });
+    made.push({
+      key: "met",
+      head: "Met",
+      unit: "conditions",
+      number: true,
+      order: (i) => m.subjects.met[i],
+      cell: (i) => number(m.subjects.met[i]),
+    });
     const known = Object.keys(m.subjects.numbers);
     const rest = known.filter((name) => !FIRST_NUMBERS.includes(name));
-    for (const name of [...FIRST_NUMBERS.filter((n) => known.includes(n)), ...(this.all ? rest : [])]) {
+    for (const name of [
+      ...FIRST_NUMBERS.filter((n) => known.includes(n)),
+      ...(this.all ? rest : []),
+    ]) {
       const { words, unit } = m.words.columns[name];
       const code = name.slice(name.lastIndexOf("_") + 1);
       const column = m.subjects.numbers[name];
-      made.push({ key: name, head: words, unit, number: true, order: (i) => column[i], cell: (i) => numberCell(column[i], code) });
+      made.push({
+        key: name,
+        head: words,
+        unit,
+        number: true,
+        order: (i) => column[i],
+        cell: (i) => numberCell(column[i], code),
+      });
     }
     return made;
   }
@@ -46,7 +73,13 @@ class SubjectTable {
     const record = s.record[i] > 1 ? ` (${s.record[i]})` : "";
     return el(
       "button",
-      { type: "button", class: "link id", title: s.id[i].length > 24 ? s.id[i] : null, onclick: () => this.pick(i), "aria-label": this.model.label(i) },
+      {
+        type: "button",
+        class: "link id",
+        title: s.id[i].length > 24 ? s.id[i] : null,
+        onclick: () => this.pick(i),
+        "aria-label": this.model.label(i),
+      },
       s.id[i] + record,
       kind === "parcel" ? null : el("span", { class: "kind" }, kind),
     );
@@ -74,11 +107,19 @@ class SubjectTable {
     const rule = byId("filter-rule");
     [...counts.keys()].sort().forEach((key) => {
       const [r, o] = key.split("|").map(Number);
-      rule.append(el("option", { value: key }, `${f.rules[r].rule}: ${m.words.outcomes[o].words.toLowerCase()} (${counts.get(key).size.toLocaleString("en-US")})`));
+      rule.append(
+        el(
+          "option",
+          { value: key },
+          `${f.rules[r].rule}: ${m.words.outcomes[o].words.toLowerCase()} (${counts.get(key).size.toLocaleString("en-US")})`,
+        ),
+      );
     });
     const listen = (id, type) => byId(id).addEventListener(type, () => this.filter());
     listen("search", "input");
-    ["filter-kind", "filter-status", "filter-rule", "filter-doubt"].forEach((id) => listen(id, "change"));
+    ["filter-kind", "filter-status", "filter-rule", "filter-doubt"].forEach((id) =>
+      listen(id, "change"),
+    );
     byId("all-columns").addEventListener("change", (event) => {
       this.all = event.target.checked;
       this.render();
@@ -137,13 +178,19 @@ class SubjectTable {
       if (unknown(p) || unknown(q)) return unknown(p) - unknown(q) || m.rank[a] - m.rank[b];
       if (column.text) return way * m.collator.compare(p, q) || m.rank[a] - m.rank[b];
       if (p !== q) return way * (p < q ? -1 : 1);
-      return (column.key === "status" ? m.subjects.met[b] - m.subjects.met[a] : 0) || m.rank[a] - m.rank[b];
+      return (
+        (column.key === "status" ? m.subjects.met[b] - m.subjects.met[a] : 0) ||
+        m.rank[a] - m.rank[b]
+      );
     });
     this.render();
   }
 
   sortBy(key) {
-    const down = this.sort.key === key ? !this.sort.down : key !== "status" && key !== "id" && !key.endsWith("_ft") && !key.startsWith("kept:");
+    const down =
+      this.sort.key === key
+        ? !this.sort.down
+        : key !== "status" && key !== "id" && !key.endsWith("_ft") && !key.startsWith("kept:");
     this.sort = { key, down };
     this.page = 0;
     this.arrange();
@@ -181,23 +228,61 @@ class SubjectTable {
     const pages = Math.max(1, Math.ceil(this.rows.length / ROWS_PER_PAGE));
     this.page = Math.max(0, Math.min(this.page, pages - 1));
     const shown = this.rows.slice(this.page * ROWS_PER_PAGE, (this.page + 1) * ROWS_PER_PAGE);
-    const head = el("tr", {}, columns.map((c) => {
-      const now = c.key === this.sort.key;
-      const sorted = now ? (this.sort.down ? "descending" : "ascending") : null;
-      const arrow = el("span", { class: "arrow", "aria-hidden": "true" }, now ? (this.sort.down ? "▼" : "▲") : "");
-      return el("th", { scope: "col", class: c.number ? "number" : null, "aria-sort": sorted },
-        el("button", { type: "button", onclick: () => this.sortBy(c.key) }, c.head, arrow, c.unit ? el("span", { class: "unit" }, c.unit) : null));
-    }));
+    const head = el(
+      "tr",
+      {},
+      columns.map((c) => {
+        const now = c.key === this.sort.key;
+        const sorted = now ? (this.sort.down ? "descending" : "ascending") : null;
+        const arrow = el(
+          "span",
+          { class: "arrow", "aria-hidden": "true" },
+          now ? (this.sort.down ? "▼" : "▲") : "",
+        );
+        return el(
+          "th",
+          { scope: "col", class: c.number ? "number" : null, "aria-sort": sorted },
+          el(
+            "button",
+            { type: "button", onclick: () => this.sortBy(c.key) },
+            c.head,
+            arrow,
+            c.unit ? el("span", { class: "unit" }, c.unit) : null,
+          ),
+        );
+      }),
+    );
     const body = shown.map((i) =>
-      el("tr", { "aria-current": i === this.selected ? "true" : null, "data-row": i, onclick: (event) => event.target.closest("button") || this.pick(i) },
-        columns.map((c) => el("td", { class: c.number ? "number" : null }, c.cell(i)))));
+      el(
+        "tr",
+        {
+          "aria-current": i === this.selected ? "true" : null,
+          "data-row": i,
+          onclick: (event) => event.target.closest("button") || this.pick(i),
+        },
+        columns.map((c) => el("td", { class: c.number ? "number" : null }, c.cell(i))),
+      ),
+    );
     byId("subjects").replaceChildren(
-      el("caption", { class: "unseen" }, "Subjects with their status and measures. The buttons in the first row sort."),
+      el(
+        "caption",
+        { class: "unseen" },
+        "Subjects with their status and measures. The buttons in the first row sort.",
+      ),
       el("thead", {}, head),
-      el("tbody", {}, body.length ? body : el("tr", {}, el("td", { colspan: columns.length, class: "none" }, "Nothing matches."))),
+      el(
+        "tbody",
+        {},
+        body.length
+          ? body
+          : el("tr", {}, el("td", { colspan: columns.length, class: "none" }, "Nothing matches.")),
+      ),
     );
     const n = this.rows.length.toLocaleString("en-US");
-    byId("shown").textContent = this.rows.length === this.model.count ? `${n} listed` : `${n} of ${this.model.count.toLocaleString("en-US")} listed`;
+    byId("shown").textContent =
+      this.rows.length === this.model.count
+        ? `${n} listed`
+        : `${n} of ${this.model.count.toLocaleString("en-US")} listed`;
     byId("page-number").textContent = `Page ${this.page + 1} of ${pages.toLocaleString("en-US")}`;
     byId("page-before").disabled = this.page === 0;
     byId("page-after").disabled = this.page >= pages - 1;
@@ -208,11 +293,16 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 function statusBadge(status, short) {
   const title = short ? status.words : null;
-  return el("span", { class: `badge status-${status.code}`, title }, short ? status.short : status.words);
+  return el(
+    "span",
+    { class: `badge status-${status.code}`, title },
+    short ? status.short : status.words,
+  );
 }
 
 function numberCell(value, unit) {
-  if (value === null || value === undefined) return el("span", { class: "faint", title: "not known" }, "?");
+  if (value === null || value === undefined)
+    return el("span", { class: "faint", title: "not known" }, "?");
   if (value === "inf") return el("span", { class: "faint" }, "none mapped");
   return number(value, unit);
 }
