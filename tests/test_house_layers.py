@@ -129,6 +129,7 @@ OTHER_NUMBERS = {
     ("crs.py", 50): "a degree of latitude",
     ("crs.py", 66): "a degree of longitude",
     ("zones.py", 200): "metres of an edge that is moved unbroken",
+    ("zunit.py", 100): "centimetres in a metre",
 }
 
 
