@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import geopandas as gpd
 import numpy as np
@@ -13,6 +13,7 @@ import pandas as pd
 import shapely
 
 from wetgis.buffers import Audit
+from wetgis.errors import Stopped
 from wetgis.evidence import MEMBER_COLUMNS
 from wetgis.issuelog import IssueLog
 from wetgis.measures import distances, slopes
@@ -34,6 +35,14 @@ __all__ = ["Measures", "Run", "measure_site", "subjects_of"]
 Progress = Callable[[int, int, str], None]
 
 
+class TileStore(Protocol):
+    """Where finished tiles are kept, so that a stopped run can go on."""
+
+    def __contains__(self, tile: int) -> bool: ...
+    def save(self, tile: int, result: TileResult) -> None: ...
+    def load(self, tile: int) -> TileResult: ...
+
+
 @dataclass(frozen=True)
 class Run:
     """How to run: which subjects, with what workers, and whom to tell."""
@@ -43,6 +52,7 @@ class Run:
     executor: Executor | None = None
     progress: Progress | None = None
     full: bool = True
+    store: TileStore | None = None
 
 
 @dataclass(frozen=True)
@@ -132,13 +142,13 @@ def measure_site(site: Site, reach_ft: float, run: Run) -> Measures:
         subjects = subjects.take(run.chosen)
     # the order of the rows of a file must not show in any number: work goes in an order of its own
     blocks = plan(subjects, scene.scale)
-    works = (
-        work_of(
-            scene, subjects, block, reach_ft / scene.scale, full=run.full, threads=_threads(run)
-        )
-        for block in blocks
-    )
-    results = list(_results(works, blocks, subjects, run, log))
+
+    def work(tile: int) -> TileWork:
+        threads = 1 if run.executor is not None or (run.jobs or 1) > 1 else 2
+        reach = reach_ft / scene.scale
+        return work_of(scene, subjects, blocks[tile], reach, full=run.full, threads=threads)
+
+    results = _results(work, blocks, run, log)
     columns, flags = _joined(results, len(subjects))
     columns |= distances(scene, subjects, columns, blocks)
     columns |= slopes(scene, subjects, log)
@@ -153,41 +163,62 @@ def measure_site(site: Site, reach_ft: float, run: Run) -> Measures:
     return Measures(subjects, table, contacts, parts, members, buffer, audit, scene, log)
 
 
-def _threads(run: Run) -> int:
-    return 1 if run.executor is not None or (run.jobs or 1) > 1 else 2
-
-
 def _results(
-    works: Iterator[TileWork],
-    blocks: list[Any],
-    subjects: Subjects,
-    run: Run,
-    log: IssueLog,
-) -> Iterator[TileResult]:
-    """Run every tile; one that fails twice is reported, and the rest is delivered."""
-    total, done = len(subjects), 0
-    for work, result in _attempts(works, run):
-        done += len(work.index)
-        if run.progress is not None:
-            run.progress(done, total, "subjects")
-        if isinstance(result, TileResult):
-            yield result
-        else:
-            _log_failed(work, result, log)
+    work: Callable[[int], TileWork], blocks: list[Any], run: Run, log: IssueLog
+) -> list[TileResult]:
+    """Run every tile; one that fails twice is reported, and the rest is delivered.
+
+    Results are in the order of the tiles, whichever was done first.
+    """
+    total, done = sum(map(len, blocks)), 0
+    found: dict[int, TileResult] = {}
+    failed: dict[int, BaseException] = {}
+    kept = [t for t in range(len(blocks)) if run.store is not None and t in run.store]
+    for tile in kept:
+        assert run.store is not None
+        found[tile] = run.store.load(tile)
+        done += len(blocks[tile])
+    open_tiles = [t for t in range(len(blocks)) if t not in found]
+    try:
+        for tile, result in _attempts(work, open_tiles, run):
+            done += len(blocks[tile])
+            if isinstance(result, TileResult):
+                found[tile] = result
+                if run.store is not None:
+                    run.store.save(tile, result)
+            else:
+                failed[tile] = result
+            if run.progress is not None:
+                run.progress(done, total, "subjects")
+    except KeyboardInterrupt:
+        raise _stopped(done, total, run) from None
+    for tile in sorted(failed):
+        _log_failed(work(tile), failed[tile], log)
+    return [found[t] for t in sorted(found)]
 
 
-def _attempts(works: Iterable[TileWork], run: Run) -> Iterator[tuple[TileWork, Any]]:
+def _stopped(done: int, total: int, run: Run) -> Stopped:
+    mend = "" if run.store is None else "the same command with --resume goes on from there"
+    return Stopped(f"stopped by the user after {done:,} of {total:,} subjects.", mend=mend)
+
+
+def _attempts(
+    work: Callable[[int], TileWork], tiles: list[int], run: Run
+) -> Iterator[tuple[int, Any]]:
     if run.executor is not None:
-        yield from _submitted(works, run.executor, 8)
+        yield from _submitted(work, tiles, run.executor, 8)
     elif (run.jobs or 1) > 1:
         from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
 
-        with ProcessPoolExecutor(run.jobs, mp_context=get_context("spawn")) as pool:
-            yield from _submitted(works, pool, 2 * int(run.jobs or 1))
+        pool = ProcessPoolExecutor(run.jobs, mp_context=get_context("spawn"))
+        try:
+            yield from _submitted(work, tiles, pool, 2 * int(run.jobs or 1))
+        finally:
+            pool.shutdown(cancel_futures=True)
     else:
-        for work in works:
-            yield work, _try(work)
+        for tile in tiles:
+            yield tile, _try(work(tile))
 
 
 def _try(work: TileWork) -> TileResult | Exception:
@@ -201,39 +232,39 @@ def _try(work: TileWork) -> TileResult | Exception:
 
 
 def _submitted(
-    works: Iterable[TileWork], executor: Executor, limit: int
-) -> Iterator[tuple[TileWork, Any]]:
+    work: Callable[[int], TileWork], tiles: list[int], executor: Executor, limit: int
+) -> Iterator[tuple[int, Any]]:
     """Keep a bounded number of tiles under way; a lost worker's tile is tried again."""
-    waiting: dict[Future[Any], tuple[TileWork, int]] = {}
-    queue = iter(works)
-    empty = False
-    while waiting or not empty:
-        while not empty and len(waiting) < limit:
-            work = next(queue, None)
-            if work is None:
-                empty = True
+    waiting: dict[Future[Any], tuple[int, int]] = {}
+    queue = list(reversed(tiles))
+    while waiting or queue:
+        while queue and len(waiting) < limit:
+            tile = queue.pop()
+            future = _submit(executor, work(tile))
+            if future is None:
+                yield tile, _try(work(tile))
             else:
-                waiting[executor.submit(run_tile, work)] = (work, 1)
+                waiting[future] = (tile, 1)
         ready, _ = wait(waiting, return_when=FIRST_COMPLETED)
         for future in ready:
-            work, attempt = waiting.pop(future)
+            tile, attempt = waiting.pop(future)
             error = future.exception()
             if error is None:
-                yield work, future.result()
-            elif attempt == 1:
-                yield from _again(work, executor, waiting, error)
+                yield tile, future.result()
+            elif attempt == 2:
+                yield tile, error
+            elif (again := _submit(executor, work(tile))) is not None:
+                waiting[again] = (tile, 2)
             else:
-                yield work, error
+                yield tile, _try(work(tile))
 
 
-def _again(
-    work: TileWork, executor: Executor, waiting: dict[Any, Any], error: BaseException
-) -> Iterator[tuple[TileWork, Any]]:
-    """Hand a tile out a second time; where the pool itself has died, do it here."""
+def _submit(executor: Executor, work: TileWork) -> Future[Any] | None:
+    """Hand a tile out; None where the pool itself has died, so that it is done here."""
     try:
-        waiting[executor.submit(run_tile, work)] = (work, 2)
+        return executor.submit(run_tile, work)
     except RuntimeError:
-        yield work, _try(work)
+        return None
 
 
 def _log_failed(work: TileWork, error: BaseException, log: IssueLog) -> None:

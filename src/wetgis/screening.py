@@ -19,6 +19,7 @@ from wetgis.errors import InputError, UsageError
 from wetgis.evidence import Evidence, LayerFacts
 from wetgis.issuelog import issue_frame
 from wetgis.record import run_record
+from wetgis.resume import Store, fingerprint, forget
 from wetgis.schema import (
     CHECKLIST_COLUMNS,
     CONTACT_COLUMNS,
@@ -113,7 +114,9 @@ class Screening:
         """Write every output into a folder; see docs/columns.md. Returns the files."""
         from wetgis.outputs import write
 
-        return write(self, folder, all_findings=all_findings)
+        files = write(self, folder, all_findings=all_findings)
+        forget(Path(folder))
+        return files
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the subjects by status with wetlands, watercourses and buffer (needs matplotlib)."""
@@ -149,6 +152,8 @@ def screen(
     jobs: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    out: str | Path | None = None,
+    resume: bool = False,
 ) -> Screening:
     """Measure every subject of a site and try the law in force on it.
 
@@ -164,6 +169,11 @@ def screen(
         Runs the tiles elsewhere.
     progress : callable, optional
         ``progress(done, total, what)`` after each tile.
+    out : path, optional
+        The folder that the result will be written to: finished tiles are kept in it until
+        ``Screening.write`` is done, so that a run that was stopped can go on.
+    resume : bool
+        Go on with the tiles in ``out``.
 
     Returns
     -------
@@ -174,7 +184,9 @@ def screen(
     Raises
     ------
     InputError
-        If one of ``ids`` is not there.
+        If one of ``ids`` is not there, or the tiles to go on with belong to another run.
+    Stopped
+        On Ctrl-C.
 
     Notes
     -----
@@ -193,7 +205,12 @@ def screen(
     >>> wetgis.screen(site).measures[["status", "wetland_sqft", "buffer_sqft"]].values.tolist()
     [['on_feature', 10000.0, 20000.0]]
     """
-    return _screen(site, Screening, ids, Run(jobs=jobs, executor=executor, progress=progress))
+    store = None
+    if out is not None:
+        about = fingerprint(site, None if ids is None else list(ids), full=True)
+        store = Store(Path(out), about, resume=resume)
+    run = Run(jobs=jobs, executor=executor, progress=progress, store=store)
+    return _screen(site, Screening, ids, run)
 
 
 def assess(

@@ -60,7 +60,15 @@ def screen(
     wanted = read_ids(ids) if ids else None
     loaded = read_site(site, as_of)
     with executor_at(scheduler) as executor, show_progress() as progress:
-        found = wetgis.screen(loaded, ids=wanted, jobs=jobs, executor=executor, progress=progress)
+        found = wetgis.screen(
+            loaded,
+            ids=wanted,
+            jobs=jobs,
+            executor=executor,
+            progress=progress,
+            out=out,
+            resume=resume,
+        )
     write(found, out, site, all_findings=all_findings)
     return report(found, out, as_json=as_json)
 
