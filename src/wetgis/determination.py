@@ -62,7 +62,8 @@ def screening_order(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataFr
         flags = {"accuracy": found.sign == "uncertain"}
         out.append(rows(case, rule, frame, Outcome(
             met, ~met & found.reach.open, trial, flags, needs=found.reach.needs, note=found.note,
-            feature_kind=found.feature_kind, limit=limit, layers=rule.features,
+            feature_kind=found.feature_kind, feature_id=_named(case, found, rule.features),
+            limit=limit, layers=rule.features,
         )))  # fmt: skip
     return out
 
@@ -72,7 +73,8 @@ def _signs(case: Case, rule: Rule, frame: pd.DataFrame) -> Signs:
     mapped = [kind for kind in rule.features if kind not in INDICATING]
     hints = [kind for kind in rule.features if kind in INDICATING]
     reach = measure_reach(case, frame, mapped)
-    comparison = "le" if (case.number(frame, "geometry_dim") < 2).all() else "lt"
+    flat = np.isin(case.number(frame, "geometry_dim"), (0, 1)).all()
+    comparison = "le" if flat else "lt"
     trial = reach.trial(limit, comparison)
     beyond = _all_beyond(case, frame)
     strong = trial.met & ~beyond
@@ -82,7 +84,9 @@ def _signs(case: Case, rule: Rule, frame: pd.DataFrame) -> Signs:
     hinted = ~strong & ~edge & ~unsure & (hint <= limit.value + trial.noise)
     sign = np.select([strong, edge, unsure, hinted], list(SIGNS), "").astype(object)
     value = np.where(hinted, hint, reach.value)
-    threshold = np.where(unsure, limit.value + np.maximum(reach.value - reach.low, 0), limit.value)
+    # what the accuracy adds to the reach, where it decides
+    more = np.where(unsure, reach.value, 0.0) - np.where(unsure, reach.low, 0.0)
+    threshold = limit.value + np.maximum(more, 0.0)
     nearest = _nearest_kind(case, frame, mapped)
     kind = np.where(hinted, which, np.where(sign == "", "", nearest)).astype(object)
     note = _sign_note(case, rule, frame, sign, hint, which)
@@ -109,6 +113,17 @@ def _indicator(case: Case, frame: pd.DataFrame, kinds: list[str]) -> tuple[Float
         best = np.where(nearer, distance, best)
         which = np.where(nearer, SINGULAR[kind], which).astype(object)
     return best, which
+
+
+def _named(case: Case, found: Signs, kinds: tuple[str, ...]) -> Words:
+    """The id of the feature that decides, where it is among the contacts."""
+    out = words(len(found.frame))
+    for kind in kinds:
+        mask = found.feature_kind == SINGULAR[kind]
+        if mask.any():
+            near = case.nearest(found.frame[mask].reset_index(drop=True), [kind])
+            out[mask] = case.text(near, "feature_id")
+    return out
 
 
 def _nearest_kind(case: Case, frame: pd.DataFrame, kinds: list[str]) -> Words:

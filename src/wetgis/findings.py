@@ -103,7 +103,8 @@ def _try(case: Case, rule: Rule) -> list[pd.DataFrame]:
 def _stricter(case: Case, number: int, together: pd.DataFrame) -> list[pd.DataFrame]:
     """For a rule on conflicts: where another law in force is the stricter one."""
     out: list[pd.DataFrame] = []
-    met = together[(together["outcome"] == "met") & together["severity"].isin(STRICTNESS)]
+    asked = together["severity"].isin(STRICTNESS) & (together["answer"] != "as_of_right")
+    met = together[(together["outcome"] == "met") & asked]
     met = met.assign(_rank=met["severity"].map(STRICTNESS), _mine=met["_pack"] == number)
     met = met.sort_values(["_rank", "_pack", "_rule"], ascending=[False, True, True], kind="stable")
     for rank, rule in enumerate(case.pack.rules):

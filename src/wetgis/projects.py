@@ -115,7 +115,7 @@ def _sized(case: Case, rule: Rule, frame: pd.DataFrame) -> tuple[Floats, Trial, 
 
 def project_fact(case: Case, frame: pd.DataFrame, name: str, code: str | None = None) -> Words:
     """A fact of a project: its own, else that of all its footprints (of one activity)."""
-    own = case.fact(frame, name) if name in frame.columns else np.full(len(frame), None)
+    own = [as_fact(v) for v in frame[name]] if name in frame.columns else [None] * len(frame)
     footprints = case.subjects("footprint")
     said = dict(zip(footprints["subject_id"], case.fact(footprints, name), strict=True))
     if code is not None:
@@ -365,9 +365,13 @@ def parcels_prepared(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataF
     key = "parcel_id" if subject_kind == "parcel" else "project_id"
     group = members[lies].assign(area=areas[lies]).groupby(key)
     value = view["subject_id"].map(group["footprint_id"].nunique()).fillna(0)
-    area = view["subject_id"].map(group["area"].sum()).fillna(0)
+    if subject_kind == "parcel":
+        area = case.number(view, "disturbed_sqft")
+    else:
+        area, _ = extra(case, view, f"group_sqft:{GROUP_ALL}")
     trial = _count(value.to_numpy(dtype="float64"), 0.0)
-    note = np.array([f"footprints on it: {sqft(a)}" for a in area], dtype=object)
+    every = np.array([f"disturbed: {sqft(a)}" for a in area], dtype=object)
+    note = append(words(len(view)), (value.to_numpy() > 0) & ~np.isnan(area), every)
     given = case.given("footprints") or not footprints.empty
     open_ = np.full(len(view), not given) | case.flag(view, "parcels_missing")
     needs = words(len(view), "layer: footprints" if not given else "layer: parcels")

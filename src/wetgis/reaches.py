@@ -123,7 +123,8 @@ def parcel_view(case: Case, subject_kind: str) -> pd.DataFrame:
     if subject_kind != "project":
         return case.subjects(subject_kind).assign(parcels_missing=False)
     projects, parcels = case.subjects("project"), case.subjects("parcel")
-    own = parcels.assign(parcel_id=parcels["subject_id"].astype(object))
+    own = parcels.drop(columns=["project_id"], errors="ignore")
+    own = own.assign(parcel_id=parcels["subject_id"].astype(object))
     joined = _links(case).merge(own, on="parcel_id", how="left")
     view = projects[[c for c in (*KEYS, "geometry_dim") if c in projects.columns]].copy()
     ids = view["subject_id"].astype(object)
