@@ -330,8 +330,8 @@ class _Drawing:
         while blocks:
             paper, blocks = self._notes_sheet(blocks)
             made.append(("notes", paper, None))
-        for number, (kind, paper, view) in enumerate(made, start=1):
-            self._title(paper, kind, view, (number, len(made)))
+        for number, (kind, paper, shown) in enumerate(made, start=1):
+            self._title(paper, kind, shown, (number, len(made)))
         return made
 
     def _around_map(self, paper: Paper, view: View) -> None:

@@ -120,11 +120,11 @@ def _check_parameters(model: PackModel) -> Iterator[tuple[str, str, str]]:
         if name not in used:
             mend = "name it in a rule, in [measure] or in [drawing], or remove it"
             yield path, "no rule and no measure uses this parameter.", mend
-    for table, keys in (("measure", model.measure), ("drawing", model.drawing)):
+    for place, keys in (("measure", model.measure), ("drawing", model.drawing)):
         for key, name in keys.model_dump().items():
             if name and name not in model.parameters:
                 hint = nearest(name, model.parameters)
-                yield f"{table}.{key}", f"there is no parameter '{name}'.", hint
+                yield f"{place}.{key}", f"there is no parameter '{name}'.", hint
 
 
 def _check_periods(path: str, periods: tuple[Any, ...]) -> Iterator[tuple[str, str, str]]:

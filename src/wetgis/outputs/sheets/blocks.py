@@ -13,6 +13,8 @@ __all__ = ["Block", "Column", "Row", "flow", "table_block", "text_block"]
 #: Draws a row: the paper, left edge, upper edge, width.
 Draw = Callable[[Paper, float, float, float], None]
 BODY, HEAD = 7.4, 8.6
+#: Free room at the right of a cell, inches.
+PAD = 0.05
 
 
 @dataclass(frozen=True)
@@ -80,26 +82,39 @@ def flow(blocks: Sequence[Block], columns: Sequence[Column]) -> list[Block]:
     """
     waiting = list(blocks)
     for column in columns:
-        scale = column.paper.scale
-        while waiting:
-            block = waiting[0]
-            again = block.title.endswith("\0")
-            head = [_heading(block.title.rstrip("\0"), scale, again=again), *block.header]
-            lead = sum(row.height for row in head)
-            first = sum(row.height for row in block.rows[:2])
-            if column.left < lead + first:
+        while waiting and _fits(waiting[0], column):
+            rest = _pour(waiting[0], column)
+            waiting = ([rest] if rest else []) + waiting[1:]
+            if rest:
                 break
-            for row in head:
-                column.put(row)
-            rows = list(block.rows)
-            while rows and rows[0].height <= column.left:
-                column.put(rows.pop(0))
-            column.used += 0.14 * scale
-            if rows:
-                waiting[0] = Block(block.title.rstrip("\0") + "\0", tuple(rows), block.header)
-                break
-            waiting.pop(0)
     return waiting
+
+
+def _head(block: Block, scale: float) -> list[Row]:
+    """Title and header of a block, the title of a rest marked as such."""
+    again = block.title.endswith("\0")
+    return [_heading(block.title.rstrip("\0"), scale, again=again), *block.header]
+
+
+def _fits(block: Block, column: Column) -> bool:
+    """Whether title and first rows have room; in an empty column they are taken to."""
+    rows = [*_head(block, column.paper.scale), *block.rows[:2]]
+    return column.used == 0 or sum(row.height for row in rows) <= column.left
+
+
+def _pour(block: Block, column: Column) -> Block | None:
+    """Put as much of a block as there is room for, at least one row; the rest comes back."""
+    for row in _head(block, column.paper.scale):
+        column.put(row)
+    rows = list(block.rows)
+    first = True
+    while rows and (first or rows[0].height <= column.left):
+        column.put(rows.pop(0))
+        first = False
+    column.used += 0.14 * column.paper.scale
+    if not rows:
+        return None
+    return Block(block.title.rstrip("\0") + "\0", tuple(rows), block.header)
 
 
 def text_block(title: str, paragraphs: Sequence[str], width: float, scale: float) -> Block:
@@ -168,8 +183,8 @@ def _size_for(rows: Sequence[Sequence[str]], widths: Sequence[float], scale: flo
     for row in rows:
         for cell, width in zip(row, widths, strict=True):
             for word in clean(cell, bold=True).split():
-                need = text_width(word, BODY * scale, True) + 0.06 * scale
-                most = min(most, width / need)
+                room = width - PAD * scale - 1e-3
+                most = min(most, room / text_width(word, BODY * scale, True))
     return BODY * max(most, 0.66)
 
 
@@ -183,7 +198,7 @@ def _table_row(
 ) -> Row:
     """One row, as high as its tallest cell; ``type_`` is the scale and the letters' size."""
     scale, points = type_
-    size, step, pad = points * scale, 0.0174 * points * scale, 0.05 * scale
+    size, step, pad = points * scale, 0.0174 * points * scale, PAD * scale
     bold = style != "body"
     lines = [wrap(cell, size, w - pad, bold=bold) for cell, w in zip(cells, widths, strict=True)]
     height = step * max(map(len, lines)) + 0.035 * scale

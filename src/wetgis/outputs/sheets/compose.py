@@ -56,7 +56,9 @@ def scene_of(data: SheetData, contours: gpd.GeoDataFrame, study: Any, legs: Legs
         layers["study"] = study
     if "buffer" in layers:
         layers["buffer edge"] = _outer_edge(data, layers["buffer"], ft)
-    centres = {kind: layers[kind] for kind in ("watercourses", "roads") if kind in layers}
+    centres: dict[str, Any] = {
+        kind: layers[kind] for kind in ("watercourses", "roads") if kind in layers
+    }
     for kind, width in (("watercourses", "half_width_ft"), ("roads", "width_ft")):
         if kind in layers:
             half = 1.0 if kind == "watercourses" else 0.5
