@@ -378,7 +378,7 @@ def _status(
         missing = shapely.is_missing(subjects.geometries)
         absent = not (scene.given("wetlands") and scene.given("watercourses"))
         rules = [
-            (missing, "unknown"),
+            (missing | np.isnan(columns["area_sqft"]), "unknown"),
             (on, "on_feature"),
             (near < reach - EPS_FT, "in_buffer"),
             (near <= reach + EPS_FT, "touching"),
