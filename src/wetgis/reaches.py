@@ -120,11 +120,19 @@ def parcel_view(case: Case, subject_kind: str) -> pd.DataFrame:
 
     A project whose parcels are not among the subjects has ``parcels_missing``.
     """
+    key = ("parcel_view", subject_kind)
+    return case.once(key, lambda: _parcel_view(case, subject_kind))
+
+
+def _parcel_view(case: Case, subject_kind: str) -> pd.DataFrame:
     if subject_kind != "project":
         return case.subjects(subject_kind).assign(parcels_missing=False)
     projects, parcels = case.subjects("project"), case.subjects("parcel")
     own = parcels.drop(columns=["project_id"], errors="ignore")
     own = own.assign(parcel_id=parcels["subject_id"].astype(object))
+    # a parcel that stands in its file twice is one piece of ground
+    measured = [c for c in own.columns if c.endswith(("_sqft", "_ft"))]
+    own = own.drop_duplicates(["parcel_id", *measured])
     joined = _links(case).merge(own, on="parcel_id", how="left")
     view = projects[[c for c in (*KEYS, "geometry_dim") if c in projects.columns]].copy()
     ids = view["subject_id"].astype(object)
@@ -162,7 +170,14 @@ def parcel_contacts(case: Case, subject_kind: str, kinds: Sequence[str]) -> pd.D
     """Contacts of parcels; or of projects, by the nearest of their parcels."""
     if subject_kind != "project":
         return case.contacts(subject_kind, kinds)
+    key = ("parcel_contacts", subject_kind, tuple(kinds))
+    return case.once(key, lambda: _project_contacts(case, kinds))
+
+
+def _project_contacts(case: Case, kinds: Sequence[str]) -> pd.DataFrame:
     near = case.contacts("parcel", kinds)
+    measured = ["subject_id", "feature_kind", "feature_id", "distance_ft", "area_sqft"]
+    near = near.drop_duplicates([c for c in measured if c in near.columns])
     joined = _links(case).merge(
         near.assign(parcel_id=near["subject_id"].astype(object)), on="parcel_id", how="inner"
     )
