@@ -70,8 +70,23 @@ class Measures:
     issues: IssueLog = field(default_factory=IssueLog)
 
 
+def scene_of(site: Site) -> Scene:
+    """The scene of a site, made once for each site."""
+    if "scene" not in site._ready:
+        site._ready["scene"] = Scene.from_site(site)
+    scene: Scene = site._ready["scene"]
+    return scene
+
+
 def subjects_of(site: Site, scale: float) -> tuple[Subjects, pd.DataFrame, IssueLog]:
     """Every subject of a site (parcels, footprints, projects) and the members of the projects."""
+    if "subjects" not in site._ready:
+        site._ready["subjects"] = _subjects_of(site, scale)
+    made: tuple[Subjects, pd.DataFrame, IssueLog] = site._ready["subjects"]
+    return made
+
+
+def _subjects_of(site: Site, scale: float) -> tuple[Subjects, pd.DataFrame, IssueLog]:
     log = IssueLog()
     none = Subjects(np.empty(0, object), pd.DataFrame())
     parcels = Subjects.of(site.layers["parcels"]) if "parcels" in site.layers else none
@@ -136,8 +151,9 @@ def measure_site(site: Site, reach_ft: float, run: Run) -> Measures:
         How far contacts are looked for.
     run : Run
     """
-    scene = Scene.from_site(site)
-    subjects, members, log = subjects_of(site, scene.scale)
+    scene = scene_of(site)
+    subjects, members, own = subjects_of(site, scene.scale)
+    log = IssueLog(list(own.rows))
     if run.chosen is not None:
         subjects = subjects.take(run.chosen)
     # the order of the rows of a file must not show in any number: work goes in an order of its own

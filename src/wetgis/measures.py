@@ -10,7 +10,7 @@ import shapely
 
 from wetgis.cells import CELL_FT, CellGrid, CellLayer, Pieces, Subdivided, cut, dissolve
 from wetgis.encounters import encounters, slivers
-from wetgis.overlay import Nearest, settle, typical_size
+from wetgis.overlay import settle, typical_size
 from wetgis.partition import Ground, divide, minus
 from wetgis.scene import hydric, special_flood
 from wetgis.schema import SLIVER_FT
@@ -378,7 +378,7 @@ def distances(
     for name, (kind, inside) in _DISTANCES.items():
         if not _speaks(scene, kind):
             continue
-        layer = Nearest(scene.near[kind].geometries, size)
+        layer = scene.nearest(kind, size)
         for block in blocks:
             own = subjects.geometries[block]
             areal = bool((shapely.get_dimensions(own) == 2).all())

@@ -17,6 +17,7 @@ import shapely
 from wetgis.buffers import bank_polygons
 from wetgis.crs import ft_per_unit
 from wetgis.encounters import Groups
+from wetgis.overlay import Nearest
 from wetgis.schema import SINGULAR
 from wetgis.shapes import have_overlaps, normal_order, usable
 
@@ -192,6 +193,9 @@ class Scene:
     draws_clear: bool = False
     #: whether soil units overlap anywhere
     soils_overlap: bool = False
+    _nearest: dict[str, Nearest] = field(
+        init=False, default_factory=dict, repr=False, compare=False
+    )
 
     @property
     def distance(self) -> float:
@@ -201,6 +205,12 @@ class Scene:
     def given(self, kind: str) -> bool:
         """Whether a layer of the kind was given."""
         return kind in self.features
+
+    def nearest(self, kind: str, size: float) -> Nearest:
+        """A layer ready to be asked how far it is, made on first use."""
+        if kind not in self._nearest:
+            self._nearest[kind] = Nearest(self.near[kind].geometries, size)
+        return self._nearest[kind]
 
     def window(self, bounds: Floats) -> Scene:
         """The scene as one tile sees it."""
@@ -267,7 +277,7 @@ def special_flood(features: FeatureSet) -> tuple[Bools, Bools, Bools]:
 def _near(
     features: dict[str, FeatureSet], hydric_pct: float, scale: float
 ) -> dict[str, FeatureSet]:
-    """What subjects may be near: of the soils the hydric units, of the flood zones the special ones."""
+    """What subjects may be near: of soils the hydric units, of flood zones the special ones."""
     near = {k: features[k] for k in CONTACT_KINDS if k in features}
     if "soils" in near:
         near["soils"] = near["soils"].select(hydric(near["soils"], hydric_pct)[0], scale)

@@ -110,6 +110,8 @@ class Site:
     _pieces: dict[str, tuple[Piece, ...]] = field(default_factory=dict, repr=False)
     _own: tuple[Issue, ...] = field(default=(), repr=False)
     _where: str = field(default="", repr=False)
+    #: what the engine has made ready of this very site; a changed site begins anew
+    _ready: dict[str, Any] = field(init=False, default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def from_layers(cls, **layers_and_keys: Any) -> Site:
