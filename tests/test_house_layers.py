@@ -33,12 +33,13 @@ engine
 extras
 screening
 compare
+amendment
 outputs
 runs doctor
 cli
 """
 #: ``Screening.write`` and its like hand over to a module above, when they are called.
-HANDED_UP = {("screening", "outputs")}
+HANDED_UP = {("screening", "outputs"), ("amendment", "outputs")}
 LEVELS = {name: i for i, line in enumerate(ORDER.strip().splitlines()) for name in line.split()}
 
 #: Modules of the law half, and the libraries that they must not load.

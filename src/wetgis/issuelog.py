@@ -87,6 +87,11 @@ CODES: dict[str, str] = {
     "overlay_failed": "a measure of one subject could not be computed",
     "stray_footprint": "a footprint reaches a parcel other than the one it names",
     "tile_failed": "a tile failed twice; its subjects have no measures",
+    # amending
+    "no_match": "no proposed feature has the id of one on the map",
+    "drawn_buffer": "records of the adopted map are buffers that were drawn",
+    "cut_at_extent": "a proposed feature reaches beyond the extent of the amendment",
+    "not_closed": "totals before and after differ from what was added and removed",
     # law
     "unknown_activity": "an activity's words are not in the table",
     "outside_jurisdiction": "subjects lie outside the place whose law is applied",
