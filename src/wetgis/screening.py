@@ -17,7 +17,7 @@ import pandas as pd
 from wetgis.engine import Measures, Run, measure_site, subjects_of
 from wetgis.errors import InputError, UsageError
 from wetgis.evidence import Evidence, LayerFacts
-from wetgis.issuelog import issue_frame
+from wetgis.issuelog import Issue, issue_frame
 from wetgis.record import run_record
 from wetgis.resume import Store, fingerprint, forget
 from wetgis.schema import (
@@ -354,7 +354,8 @@ def _only(tables: dict[str, Any], keep: Keys) -> dict[str, Any]:
     for name in ("measures", "findings", "contacts", "parts"):
         frame = tables[name]
         pairs = zip(frame["subject_kind"], frame["subject_id"].astype(str), strict=True)
-        out[name] = frame[[pair in keep for pair in pairs]].reset_index(drop=True)
+        chosen = np.array([pair in keep for pair in pairs], dtype=bool)
+        out[name] = frame[chosen].reset_index(drop=True)
     return out
 
 
@@ -377,7 +378,34 @@ def _findings(site: Site, m: Measures) -> tuple[pd.DataFrame, pd.DataFrame, list
         buffer_ft=site.measure.buffer_ft,
     )
     findings, checklist = find(evidence, site.packs)
-    return findings, checklist, []
+    return findings, checklist, _elsewhere(site, m)
+
+
+def _elsewhere(site: Site, m: Measures) -> list[Issue]:
+    """Packs whose place is somewhere else than the subjects."""
+    from wetgis.crs import as_crs, geographic_bounds
+
+    bounds = m.subjects.bounds[np.isfinite(m.subjects.bounds).all(axis=1)]
+    if not len(bounds):
+        return []
+    low, high = bounds[:, :2].min(axis=0), bounds[:, 2:].max(axis=0)
+    box = (float(low[0]), float(low[1]), float(high[0]), float(high[1]))
+    west, south, east, north = geographic_bounds(site.crs, box)
+    found = []
+    for pack in site.packs:
+        place = as_crs(pack.crs).area_of_use if pack.crs else None
+        if place is not None and (
+            east < place.west or west > place.east or north < place.south or south > place.north
+        ):
+            found.append(
+                Issue(
+                    "warning",
+                    "outside_jurisdiction",
+                    f"the subjects lie outside the area of {pack.crs}, where {pack.place} ({pack.id}) is.",
+                    effect="its provisions do not govern them; its citations are an exercise",
+                )
+            )
+    return found
 
 
 def _subjects_table(site: Site, m: Measures) -> pd.DataFrame:
