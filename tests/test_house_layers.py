@@ -31,9 +31,11 @@ measures parts
 tiles
 engine
 extras
+joining
 screening
 compare
 amendment
+mapedit
 outputs
 runs doctor
 cli

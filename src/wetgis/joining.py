@@ -1,0 +1,145 @@
+"""Where the two halves meet: measures become evidence, and the law finds on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from wetgis.evidence import Evidence, LayerFacts
+from wetgis.issuelog import Issue
+from wetgis.schema import CHECKLIST_COLUMNS, FINDING_COLUMNS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from wetgis.engine import Measures
+    from wetgis.site import Site
+
+__all__ = ["join_halves", "subject_keys"]
+
+
+def join_halves(site: Site, m: Measures) -> tuple[pd.DataFrame, pd.DataFrame, list[Any]]:
+    """The law half: findings, checklist, and what it says about the input."""
+    if not site.packs or not len(m.table):
+        empty = pd.DataFrame(columns=list(FINDING_COLUMNS))
+        return empty, pd.DataFrame(columns=list(CHECKLIST_COLUMNS)), []
+    from wetgis.extras import make_extras
+    from wetgis.findings import find
+
+    evidence = Evidence(
+        subjects=_subjects_table(site, m),
+        contacts=pd.DataFrame(m.contacts.drop(columns="geometry")),
+        members=m.members,
+        extras=make_extras(site, m),
+        layers=_layer_facts(site),
+        as_of=site.as_of,
+        facts=dict(site.facts),
+        buffer_ft=site.measure.buffer_ft,
+    )
+    findings, checklist = find(evidence, site.packs)
+    return findings, checklist, _elsewhere(site, m)
+
+
+def _elsewhere(site: Site, m: Measures) -> list[Issue]:
+    """Packs whose place is somewhere else than the subjects."""
+    from wetgis.crs import as_crs, geographic_bounds
+
+    bounds = m.subjects.bounds[np.isfinite(m.subjects.bounds).all(axis=1)]
+    if not len(bounds):
+        return []
+    low, high = bounds[:, :2].min(axis=0), bounds[:, 2:].max(axis=0)
+    box = (float(low[0]), float(low[1]), float(high[0]), float(high[1]))
+    west, south, east, north = geographic_bounds(site.crs, box)
+    found = []
+    for pack in site.packs:
+        place = as_crs(pack.crs).area_of_use if pack.crs else None
+        if place is not None and (
+            east < place.west or west > place.east or north < place.south or south > place.north
+        ):
+            found.append(
+                Issue(
+                    "warning",
+                    "outside_jurisdiction",
+                    f"{pack.id}: the subjects lie outside the area of {pack.crs}, where {pack.place} is.",
+                    effect="its provisions do not govern them; its citations are an exercise",
+                )
+            )
+    return found
+
+
+def _subjects_table(site: Site, m: Measures) -> pd.DataFrame:
+    """The measures as the law half reads them."""
+    import shapely
+
+    from wetgis.crs import combined_factor
+
+    table = m.table.copy()
+    own = m.subjects.geometries
+    table["geometry_dim"] = shapely.get_dimensions(own)
+    inside = _boundary_by_kind(m)
+    for place in ("wetland", "watercourse", "floodplain"):
+        table[f"boundary_{place}_ft"] = inside.get(place, np.zeros(len(table)))
+    table["boundary_buffer_ft"] = _buffer_outline(m)
+    factor = site.combined_factor
+    if factor is None and len(table) and np.isfinite(m.subjects.bounds).any():
+        whole = np.nanmin(m.subjects.bounds, axis=0)[:2], np.nanmax(m.subjects.bounds, axis=0)[2:]
+        factor = combined_factor(site.crs, (*whole[0], *whole[1]))
+    table["combined_factor"] = 1.0 if factor is None else factor
+    return table
+
+
+def subject_keys(frame: pd.DataFrame) -> pd.MultiIndex:
+    """Kind, id and record of each row."""
+    return pd.MultiIndex.from_frame(frame[["subject_kind", "subject_id", "record"]])
+
+
+def _boundary_by_kind(m: Measures) -> dict[str, NDArray[np.float64]]:
+    """Feet of boundary of each kind inside each subject."""
+    keys = subject_keys(m.table)
+    out: dict[str, NDArray[np.float64]] = {}
+    for kind, rows in m.contacts.groupby("feature_kind"):
+        sums = (
+            rows["boundary_ft"].groupby(subject_keys(rows)).sum() if "boundary_ft" in rows else None
+        )
+        if sums is not None:
+            out[str(kind)] = sums.reindex(keys).fillna(0.0).to_numpy(float)
+    return out
+
+
+def _buffer_outline(m: Measures) -> NDArray[np.float64]:
+    """The outline of the buffer's part in each subject, ft: no less than the legal line in it."""
+    rows = m.parts[m.parts["place"] == "buffer"]
+    lengths = pd.Series(rows.length.to_numpy() * m.scene.scale, index=subject_keys(rows))
+    lengths = lengths[~lengths.index.duplicated()]
+    return lengths.reindex(subject_keys(m.table)).fillna(0.0).to_numpy(float)
+
+
+def _layer_facts(site: Site) -> dict[str, LayerFacts]:
+    """What is known of each layer as a whole."""
+    facts = {}
+    for kind, layer in site.layers.items():
+        frame = layer.frame
+        accuracy = pd.to_numeric(frame.get("accuracy_ft", pd.Series(dtype=float)), errors="coerce")
+        facts[kind] = LayerFacts(
+            given=True,
+            features=len(frame),
+            accuracy_ft=float(accuracy.max()) if accuracy.notna().any() else float("nan"),
+            basis=_joined(frame, "basis"),
+            source=_joined(frame, "source"),
+            source_date=_joined(frame, "source_date"),
+            ballpark=any(o.ballpark for o in layer.operations),
+        )
+    for kind, raster in site.rasters.items():
+        facts[kind] = LayerFacts(
+            given=True, features=len(raster.paths), source="; ".join(p.name for p in raster.paths)
+        )
+    return facts
+
+
+def _joined(frame: pd.DataFrame, name: str) -> str:
+    if name not in frame.columns:
+        return ""
+    values = {str(v) for v in frame[name].dropna().unique()} - {"", "None", "nan", "NaT"}
+    return "; ".join(sorted(values))
