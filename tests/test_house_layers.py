@@ -30,7 +30,7 @@ membership partition
 measures parts
 tiles
 engine
-extras
+extras resume
 joining
 screening
 compare

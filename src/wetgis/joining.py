@@ -62,7 +62,7 @@ def _elsewhere(site: Site, m: Measures) -> list[Issue]:
                 Issue(
                     "warning",
                     "outside_jurisdiction",
-                    f"{pack.id}: the subjects lie outside the area of {pack.crs}, where {pack.place} is.",
+                    f"{pack.id}: the subjects lie outside {pack.crs}, where {pack.place} is.",
                     effect="its provisions do not govern them; its citations are an exercise",
                 )
             )
