@@ -7,7 +7,6 @@ whose near side lies 30 ft west of the wetland, and a parcel 1,000 ft away.
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -189,7 +188,8 @@ def test_assess_tries_proposed_work(cli: Callable[..., Any], tiny: Path, tmp_pat
     ran = cli("assess", tiny, "P-9", "--footprint", proposed, "--out", out)
     assert ran.code == 0, ran.err
     measures = pd.read_csv(out / "measures.csv", dtype={"subject_id": str})
-    assert measures["wetland_sqft"].tolist() == [pytest.approx(400.0)]
+    assert measures["subject_kind"].tolist() == ["footprint", "project"]
+    assert measures["wetland_sqft"].tolist() == pytest.approx([400.0, 400.0])
 
 
 def test_assess_needs_somebody(cli: Callable[..., Any], tiny: Path) -> None:
@@ -264,17 +264,37 @@ def test_diff_needs_two_runs(cli: Callable[..., Any], tmp_path: Path) -> None:
     assert cli("diff", tmp_path, tmp_path).code == 1
 
 
-def test_ctrl_c_is_130(tiny: Path, tmp_path: Path) -> None:
-    """Stopped in the middle: one message, no traceback, nothing half-written under a final name."""
+def test_ctrl_c_is_130_and_the_run_can_go_on(
+    cli: Callable[..., Any], tiny: Path, tmp_path: Path
+) -> None:
+    """Stopped in the middle: one message, nothing under a final name; then it goes on."""
+    out, whole = tmp_path / "out", tmp_path / "whole"
     code = (
-        "import os, signal, sys, wetgis.screening as s\n"
-        "def stop(*a, **k): os.kill(os.getpid(), signal.SIGINT)\n"
-        "s.measure_site = stop\n"
-        f"sys.argv = ['wetgis', 'screen', {str(tiny)!r}, '--out', {str(tmp_path / 'out')!r}]\n"
+        "import os, signal, sys, wetgis.resume as r\n"
+        "save = r.Store.save\n"
+        "def stop(self, *a): save(self, *a); os.kill(os.getpid(), signal.SIGINT)\n"
+        "r.Store.save = stop\n"
+        f"sys.argv = ['wetgis', 'screen', {str(tiny)!r}, '--out', {str(out)!r}]\n"
         "from wetgis.cli import main\nmain()\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ran.returncode == 130, ran.stderr
-    assert signal.SIGINT
+    assert "--resume" in ran.stderr
     assert "Traceback" not in ran.stderr
-    assert {p.name for p in (tmp_path / "out").iterdir()} == {"run.log"}
+    assert {p.name for p in out.iterdir()} == {"run.log", ".parts"}
+    assert cli("screen", tiny, "--out", out, "--resume").code == 0
+    cli("screen", tiny, "--out", whole)
+    for name in sorted(FILES - {"run.json", "run.log", "report.html"}):
+        if name.endswith((".parquet", ".csv")):
+            assert (out / name).read_bytes() == (whole / name).read_bytes(), name
+    assert {p.name for p in out.iterdir()} == FILES
+
+
+def test_resume_refuses_another_run(cli: Callable[..., Any], tiny: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    parts = out / ".parts"
+    parts.mkdir(parents=True)
+    (parts / "run.json").write_text("{}", encoding="utf-8")
+    ran = cli("screen", tiny, "--out", out, "--resume")
+    assert ran.code == 1
+    assert "Traceback" not in ran.err
