@@ -96,22 +96,34 @@ def test_not_met_stays_out_unless_asked_for(
     assert set(some["outcome"]) == {"met", "undetermined"}
 
 
-def test_a_layer_of_areas_and_lines_becomes_two(result: SimpleNamespace, tmp_path: Path) -> None:
-    mixed = SimpleNamespace(**vars(result))
+def mixed_waters(result: SimpleNamespace) -> SimpleNamespace:
+    made = SimpleNamespace(**vars(result))
+    x, y = standin.ORIGIN
     waters = gpd.GeoDataFrame(
         {"id": ["a", "b", "c"], "FID": [7, 8, 9], "geom": "text", "Fid": 1},
-        geometry=[shapely.box(0, 0, 1, 1), shapely.LineString([(0, 0), (5, 5)]), None],
+        geometry=[
+            shapely.box(x, y, x + 200, y + 200),
+            shapely.LineString([(x + 300, y), (x + 800, y + 700)]),
+            None,
+        ],
         crs=standin.CRS,
     )
-    mixed.layers = {**result.layers, "watercourses": waters}
-    write_geopackage(mixed, tmp_path / "m.gpkg")
-    areas = pyogrio.read_dataframe(tmp_path / "m.gpkg", layer="watercourses")
-    lines = pyogrio.read_dataframe(tmp_path / "m.gpkg", layer="watercourses_lines")
-    assert list(areas["id"]) == ["a", "c"]  # the row without a geometry is not lost
-    assert list(lines["id"]) == ["b"]
-    assert set(areas.columns) == {"id", "FID_", "geom_", "Fid__", "geometry"}
-    root = ElementTree.fromstring(styles(tmp_path / "m.gpkg")["watercourses_lines"])
-    assert root.findtext("layerGeometryType") == "1"
+    made.layers = {**result.layers, "watercourses": waters}
+    return made
+
+
+def test_a_layer_of_areas_and_lines_keeps_every_row(
+    result: SimpleNamespace, tmp_path: Path
+) -> None:
+    write_geopackage(mixed_waters(result), tmp_path / "m.gpkg")
+    waters = pyogrio.read_dataframe(tmp_path / "m.gpkg", layer="watercourses")
+    assert list(waters["id"]) == ["a", "b", "c"]
+    assert list(waters.geom_type[:2]) == ["Polygon", "LineString"]
+    assert set(waters.columns) == {"id", "FID_", "geom_", "Fid__", "geometry"}
+    root = ElementTree.fromstring(styles(tmp_path / "m.gpkg")["watercourses"])
+    assert root.find("layerGeometryType") is None  # it fits every kind
+    filters = [rule.get("filter", "") for rule in root.iter("rule") if rule.get("filter")]
+    assert len(filters) == 2
 
 
 def test_text_stays_text_in_a_style() -> None:
@@ -140,26 +152,32 @@ def test_a_failed_write_leaves_the_old_file(
 
 SCRIPT = """
 import json, os, sys
-from qgis.core import (QgsApplication, QgsMapRendererParallelJob, QgsMapSettings, QgsRectangle,
-                       QgsVectorLayer)
+from qgis.core import (Qgis, QgsApplication, QgsCoordinateTransformContext,
+                       QgsMapRendererParallelJob, QgsMapSettings, QgsProviderRegistry,
+                       QgsProviderSublayerDetails, QgsRectangle)
 from qgis.PyQt.QtCore import QSize
 from qgis.PyQt.QtGui import QColor
 app = QgsApplication([], False)
 app.initQgis()
 path, picture, names = sys.argv[1], sys.argv[2], sys.argv[3].split(",")
 layers, told = [], {}
+# as the program itself adds a file: a layer a kind of geometry
+ogr = QgsProviderRegistry.instance().providerMetadata("ogr")
+found = ogr.querySublayers(path, Qgis.SublayerQueryFlag.ResolveGeometryType)
+options = QgsProviderSublayerDetails.LayerOptions(QgsCoordinateTransformContext())
 for name in names:
-    layer = QgsVectorLayer(f"{path}|layername={name}", name, "ogr")
-    renderer = layer.renderer()
-    kind = renderer.type() if renderer else ""
-    told[name] = {
-        "valid": layer.isValid(),
-        "features": layer.featureCount(),
-        "renderer": kind,
-        "labels": [c.label() for c in renderer.categories()] if kind[:4] == "cate" else [],
-        "colour": renderer.symbol().color().name() if kind[:4] == "sing" else "",
-    }
-    layers.append(layer)
+    for part in [p for p in found if p.name() == name]:
+        layer = part.toLayer(options)
+        renderer = layer.renderer()
+        kind = renderer.type() if renderer else ""
+        told[name + str(layer.geometryType())] = {
+            "valid": layer.isValid(),
+            "features": layer.featureCount(),
+            "renderer": kind,
+            "labels": [c.label() for c in renderer.categories()] if kind[:4] == "cate" else [],
+            "colour": renderer.symbol().color().name() if kind[:4] == "sing" else "",
+        }
+        layers.append(layer)
 settings = QgsMapSettings()
 settings.setLayers(layers)
 settings.setDestinationCrs(layers[0].crs())
@@ -178,32 +196,33 @@ os._exit(0)
 """
 
 
-@pytest.mark.qgis
-def test_qgis_opens_it_styled(result: SimpleNamespace, written: Path, tmp_path: Path) -> None:
+def in_qgis(path: Path, picture: Path, names: list[str]) -> dict[str, dict[str, object]]:
     python = "/usr/bin/python3"
     if shutil.which("qgis") is None or not Path(python).exists():
         pytest.skip("QGIS is not installed (Debian: apt-get install qgis python3-qgis)")
-    environment = {
-        k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PROJ", "GDAL"))
-    }
-    environment |= {
-        "QT_QPA_PLATFORM": "offscreen",
-        "HOME": str(tmp_path),
-        "XDG_RUNTIME_DIR": str(tmp_path),
-    }
-    order = ["footprints", "watercourses", "wetlands", "buffer", "parcels", "parts"]
+    foreign = ("PYTHON", "PROJ", "GDAL")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
+    home = str(picture.parent)
+    environment |= {"QT_QPA_PLATFORM": "offscreen", "HOME": home, "XDG_RUNTIME_DIR": home}
     done = subprocess.run(
-        [python, "-c", SCRIPT, str(written), str(tmp_path / "map.png"), ",".join(order)],
+        [python, "-c", SCRIPT, str(path), str(picture), ",".join(names)],
         env=environment, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     if "No module named 'qgis'" in done.stderr:
         pytest.skip("QGIS has no Python (Debian: apt-get install python3-qgis)")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.strip().splitlines()[-1])
-    assert all(layer["valid"] and layer["features"] > 0 for layer in told.values())
-    assert told["parcels"]["renderer"] == told["parts"]["renderer"] == "categorizedSymbol"
-    assert "On a wetland or watercourse" in told["parcels"]["labels"]
-    assert told["wetlands"]["colour"] == palette.LAYER_STYLES["wetlands"].fill
+    return dict(json.loads(done.stdout.strip().splitlines()[-1]))
+
+
+@pytest.mark.qgis
+def test_qgis_opens_it_styled(written: Path, tmp_path: Path) -> None:
+    order = ["footprints", "watercourses", "wetlands", "buffer", "parcels", "parts"]
+    told = in_qgis(written, tmp_path / "map.png", order)
+    assert set(told) == {f"{name}2" for name in order}
+    assert all(layer["valid"] and layer["features"] for layer in told.values())
+    assert told["parcels2"]["renderer"] == told["parts2"]["renderer"] == "categorizedSymbol"
+    assert "On a wetland or watercourse" in told["parcels2"]["labels"]  # type: ignore[operator]
+    assert told["wetlands2"]["colour"] == palette.LAYER_STYLES["wetlands"].fill
     shares = _shares(tmp_path / "map.png")
     for colour in (
         palette.STATUS_COLOURS["on_feature"],
@@ -214,11 +233,31 @@ def test_qgis_opens_it_styled(result: SimpleNamespace, written: Path, tmp_path: 
         assert shares.get(colour, 0) > 0.002, colour
 
 
-def _shares(path: Path) -> dict[str, float]:
-    """The share of the picture that each colour has."""
+@pytest.mark.qgis
+def test_qgis_styles_each_kind_of_a_mixed_layer(result: SimpleNamespace, tmp_path: Path) -> None:
+    write_geopackage(mixed_waters(result), tmp_path / "m.gpkg")
+    told = in_qgis(tmp_path / "m.gpkg", tmp_path / "map.png", ["watercourses"])
+    assert {name: layer["renderer"] for name, layer in told.items()} == {
+        "watercourses1": "RuleRenderer",
+        "watercourses2": "RuleRenderer",
+    }
+    style = palette.LAYER_STYLES["watercourses"]
+    assert _shares(tmp_path / "map.png").get(style.fill, 0) > 0.01
+    # the right half holds nothing but the line, its edges softened
+    pixels = _pixels(tmp_path / "map.png")[:, 450:].reshape(-1, 3)
+    line = [int(style.line[i : i + 2], 16) for i in (1, 3, 5)]
+    assert (np.abs(pixels - line).max(axis=1) < 60).sum() > 50
+
+
+def _pixels(path: Path) -> np.ndarray:
     from matplotlib import image
 
-    pixels = (image.imread(path)[..., :3] * 255).round().astype(int).reshape(-1, 3)
+    return (image.imread(path)[..., :3] * 255).round().astype(int)
+
+
+def _shares(path: Path) -> dict[str, float]:
+    """The share of the picture that each colour has."""
+    pixels = _pixels(path).reshape(-1, 3)
     values, counts = np.unique(pixels, axis=0, return_counts=True)
     return dict(
         zip((f"#{r:02x}{g:02x}{b:02x}" for r, g, b in values), counts / len(pixels), strict=True)

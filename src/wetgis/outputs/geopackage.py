@@ -6,7 +6,8 @@ The styles stand in the table ``layer_styles`` that QGIS reads; any other progra
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from wetgis.screening import Screening
 
-__all__ = ["RESULT_LAYERS", "write_geopackage", "write_layers"]
+__all__ = ["RESULT_LAYERS", "Look", "write_geopackage", "write_layers"]
 
 #: Layers that are tables of the run; the others are the features behind it.
 RESULT_LAYERS = (
@@ -55,7 +56,6 @@ RESULT_LAYERS = (
 )
 #: Names that a GeoPackage keeps for itself.
 _TAKEN = {"fid", "geom", "ogc_fid"}
-_SUFFIXES = {1: "_lines", 0: "_points"}
 _SHAPES = {2: "fill", 1: "line", 0: "point"}
 _TYPES = {2: "MultiPolygon", 1: "MultiLineString", 0: "MultiPoint"}
 
@@ -77,8 +77,8 @@ def write_geopackage(screening: Screening, path: str | Path, *, all_findings: bo
     Layers ``parcels``, ``footprints``, ``projects`` (with the measures), ``parts``, ``contacts``,
     ``buffer``, ``wetlands``, ``watercourses`` and the other layers of the screening; ``findings``
     and ``issues`` are tables without geometry, and ``about`` says what the file is. A layer of
-    polygons and lines is written as two, the second ``<name>_lines``, since QGIS styles one kind of
-    geometry a layer. Infinite distances are empty. A column that is called as one of the file's own
+    areas, lines and points is one layer, which QGIS opens as one a kind, each with its style.
+    Infinite distances are empty. A column that is called as one of the file's own
     (``fid``, ``geom``) gets an underscore.
 
     Raises
@@ -99,34 +99,53 @@ def write_geopackage(screening: Screening, path: str | Path, *, all_findings: bo
     layers["findings"] = shown_findings(findings, all_findings=all_findings)
     layers["issues"] = issues_in_order(screening.issues)
     layers["about"] = _about(screening)
-    write_layers(layers, Path(path), {name: _style(name) for name in layers})
+    write_layers(layers, Path(path), _looks())
 
 
 def write_layers(
-    layers: Mapping[str, pd.DataFrame], path: Path, styles: Mapping[str, Mapping[int, str]]
+    layers: Mapping[str, pd.DataFrame], path: Path, looks: Mapping[str, Look] | None = None
 ) -> None:
     """Write frames as the layers of a new GeoPackage, with styles.
 
     Parameters
     ----------
     layers : mapping of str to DataFrame or GeoDataFrame
-        By name; frames without geometry become tables.
+        By name; frames without geometry become tables. Every row is written, a geometry that is
+        missing or empty as none.
     path : Path
         The file.
-    styles : mapping of str to mapping of int to str
-        By layer and dimension (0, 1, 2) the style as QML.
+    looks : mapping of str to Look, optional
+        How a layer is drawn.
     """
+    looks = looks or {}
     with replacing(path) as temporary:
-        written: dict[str, str] = {}
+        styles: dict[str, str] = {}
         for name, frame in layers.items():
             if "geometry" not in frame:
                 _write(_columns(frame), temporary, name)
                 continue
-            for suffix, dimension, part in _by_dimension(frame, 1 if name == "contacts" else 2):
-                _write_features(part, temporary, name + suffix, dimension)
-                if dimension in styles.get(name, {}):
-                    written[name + suffix] = styles[name][dimension]
-        _write_styles(temporary, written)
+            dimensions = _dimensions(frame, 1 if name == "contacts" else 2)
+            _write_features(frame, temporary, name, dimensions)
+            if name in looks:
+                styles[name] = looks[name].qml(dimensions)
+        _write_styles(temporary, styles)
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a layer is drawn: one style, or one a value of a column."""
+
+    styles: Mapping[str, LayerStyle]
+    column: str = ""
+
+    def qml(self, dimensions: Sequence[int]) -> str:
+        """The style for the kinds of geometry that a layer holds."""
+        shapes = [_SHAPES[d] for d in dimensions]
+        if len(shapes) > 1:
+            return qml.mixed(self.styles, shapes, self.column)
+        if self.column:
+            return qml.categories(self.column, self.styles, shapes[0])
+        return qml.single(next(iter(self.styles.values())), shapes[0])
 
 
 def _about(screening: Screening) -> pd.DataFrame:
@@ -144,21 +163,13 @@ def _none_like(frame: gpd.GeoDataFrame) -> gpd.GeoDataFrame:
     return gpd.GeoDataFrame({"id": pd.Series(dtype="object")}, geometry=[], crs=frame.crs)
 
 
-def _by_dimension(frame: gpd.GeoDataFrame, default: int) -> list[tuple[str, int, gpd.GeoDataFrame]]:
-    """Suffix of the name, dimension and rows of each part; areas first, under the plain name.
-
-    Rows without a usable geometry go with the first part, so that no row is lost.
-    """
+def _dimensions(frame: gpd.GeoDataFrame, default: int) -> list[int]:
+    """The dimensions that a layer's geometries have, areas first."""
     import shapely
 
     geoms = frame.geometry.to_numpy()
-    dimension = np.where(shapely.is_empty(geoms), -1, shapely.get_dimensions(geoms))
-    there = sorted({int(d) for d in dimension} - {-1}, reverse=True)
-    if len(there) < 2:
-        return [("", there[0] if there else default, frame)]
-    dimension = np.where(dimension < 0, there[0], dimension)
-    suffixes = ["", *(_SUFFIXES[d] for d in there[1:])]
-    return [(s, d, frame[dimension == d]) for s, d in zip(suffixes, there, strict=True)]
+    there = set(shapely.get_dimensions(geoms[~shapely.is_empty(geoms)]).tolist()) - {-1}
+    return sorted(there, reverse=True) or [default]
 
 
 def _columns(frame: pd.DataFrame) -> pd.DataFrame:
@@ -183,18 +194,21 @@ def _columns(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns, index=range(len(frame)))
 
 
-def _write_features(frame: gpd.GeoDataFrame, path: Path, name: str, dimension: int) -> None:
+def _write_features(
+    frame: gpd.GeoDataFrame, path: Path, name: str, dimensions: Sequence[int]
+) -> None:
     import geopandas as gpd
     import shapely
 
     geoms = frame.geometry.to_numpy().copy()
     geoms[shapely.is_empty(geoms)] = None
+    one = len(dimensions) == 1
     _write(
         gpd.GeoDataFrame(_columns(frame), geometry=geoms, crs=frame.crs),
         path,
         name,
-        geometry_type=_TYPES[dimension],
-        promote_to_multi=True,
+        geometry_type=_TYPES[dimensions[0]] if one else "Unknown",
+        promote_to_multi=one,
         layer_options={"GEOMETRY_NAME": "geom", "FID": "fid"},
     )
 
@@ -234,17 +248,15 @@ def _write_styles(path: Path, styles: Mapping[str, str]) -> None:
         connection.close()
 
 
-def _style(name: str) -> dict[int, str]:
-    """The style of a layer by dimension, none for tables and layers without one."""
-    made: dict[int, str] = {}
-    for dimension, shape in _SHAPES.items():
-        if name in ("parcels", "projects"):
-            made[dimension] = qml.categories("status", _status_styles(), shape)
-        elif name == "parts":
-            made[dimension] = qml.categories("place", _place_styles(), shape)
-        elif name in LAYER_STYLES:
-            made[dimension] = qml.single(LAYER_STYLES[name], shape)
-    return made
+def _looks() -> dict[str, Look]:
+    """How each layer is drawn."""
+    by_status = Look(_status_styles(), "status")
+    looks = {name: Look({name: style}) for name, style in LAYER_STYLES.items()}
+    return looks | {
+        "parcels": by_status,
+        "projects": by_status,
+        "parts": Look(_place_styles(), "place"),
+    }
 
 
 def _status_styles() -> dict[str, LayerStyle]:

@@ -38,6 +38,7 @@ __all__ = ["write_workbook"]
 
 _ROWS_OF_A_SHEET = 1_048_576
 _LONGEST_CELL = 32_767
+_TEXT_WIDTH = 92
 _WIDE = {"says": 60, "note": 40, "message": 60, "effect": 40, "cite": 22, "needs": 26, "source": 26}
 #: Plain words that stand beside the closed words of a column.
 _WORDS = {"status": STATUS_WORDS, "answer": ANSWER_WORDS}
@@ -45,7 +46,7 @@ _FORMATS = {
     "title": {"bold": True, "font_size": 16, "font_color": "#1f3a4d"},
     "heading": {"bold": True, "font_size": 12, "font_color": "#1f3a4d", "bottom": 1},
     "text": {"text_wrap": True, "valign": "top"},
-    "bold": {"bold": True, "valign": "top"},
+    "bold": {"bold": True, "valign": "top", "text_wrap": True},
     "header": {
         "bold": True, "font_color": "#ffffff", "bg_color": "#1f3a4d", "text_wrap": True,
         "valign": "top", "border": 1, "border_color": "#ffffff",
@@ -54,7 +55,7 @@ _FORMATS = {
     "ft": {"num_format": "#,##0.00"},
     "pct": {"num_format": "0.0"},
     "exact": {"num_format": "#,##0.00######"},
-    "count": {"num_format": "#,##0"},
+    "count": {"num_format": "#,##0", "valign": "top"},
     "id": {"num_format": "@"},
 }  # fmt: skip
 
@@ -120,28 +121,43 @@ def _about() -> str:
 def _summary(sheet: Any, screening: Screening, formats: dict[str, Any]) -> None:
     """The first sheet: what was found, in words."""
     sheet.hide_gridlines(2)
-    sheet.set_column(0, 0, 34)
-    sheet.set_column(1, 1, 96)
-    rows: list[tuple[str, Any, str, str]] = [(screening.title or "Screening", "", "title", "text")]
-    rows += [("What was found", "", "heading", "text")]
-    told = [*headlines(screening), issue_line(screening.issues)]
-    rows += [("", sentence, "text", "text") for sentence in told]
-    rows += [("", "", "text", "text"), ("By status", "Subjects", "heading", "heading")]
+    sheet.set_landscape()
+    sheet.fit_to_pages(1, 0)
+    sheet.set_column(0, 0, 36)
+    sheet.set_column(1, 1, _TEXT_WIDTH)
+    sheet.set_column(2, 4, 17)
+    for number, (style, *cells) in enumerate(_summary_rows(screening)):
+        longest = max((len(c) for c in cells[1:2]), default=0)
+        if style == "text":
+            sheet.set_row(number, 15 * max(1, -(-longest // _TEXT_WIDTH)))
+        for column, value in enumerate(cells):
+            if isinstance(value, str):
+                how = "bold" if style == "text" and column == 0 else style
+                sheet.write_string(number, column, _cell(guard(value)), formats[how])
+            else:
+                sheet.write_number(number, column, value, formats["count"])
+
+
+def _summary_rows(screening: Screening) -> list[tuple[Any, ...]]:
+    """The rows of the first sheet: how they look, then their cells."""
+    rows: list[tuple[Any, ...]] = [("title", screening.title or "Screening")]
+    rows.append(("heading", "What was found", ""))
+    rows += [("text", "", told) for told in headlines(screening)]
+    rows += [("text", "", issue_line(screening.issues)), ("text",)]
+    rows.append(("heading", "By status", "What it means", "Subjects"))
     status = screening.measures["status"]
     for name in STATUSES:
         count = int((status == name).sum())
-        rows.append((STATUS_WORDS[name], f"{count:,}. {STATUS_MEANINGS[name]}", "bold", "text"))
-    rows += [("", "", "text", "text"), ("By provision", "", "heading", "heading")]
+        rows.append(("text", STATUS_WORDS[name], STATUS_MEANINGS[name], count))
+    rows += [("text",)]
+    rows.append(("heading", "By provision", "What it asks", "Met", "Cannot be told", "In doubt"))
     for p in provisions(screening):
-        counts = f"{p.met:,} met, {p.undetermined:,} cannot be told, {p.doubtful:,} with a doubt."
-        words = " or ".join(ANSWER_WORDS.get(a, a) for a in p.answers)
-        text = f"{p.title or p.says} {counts}" + (f" {words}." if words else "")
-        rows.append((f"{p.rule}  {p.cite}", text, "bold", "text"))
-    rows += [("", "", "text", "text"), ("How to read this", "", "heading", "heading")]
-    rows += [("", text, "text", "text") for text in CAVEATS]
-    for number, (left, right, how_left, how_right) in enumerate(rows):
-        sheet.write_string(number, 0, _cell(guard(left)), formats[how_left])
-        sheet.write_string(number, 1, _cell(guard(str(right))), formats[how_right])
+        answers = " or ".join(ANSWER_WORDS.get(a, a) for a in p.answers)
+        text = ": ".join(part for part in (p.title, p.says) if part)
+        text += f" Where met: {answers}." if answers else ""
+        rows.append(("text", f"{p.rule}  {p.cite}", text, p.met, p.undetermined, p.doubtful))
+    rows += [("text",), ("heading", "How to read this", "")]
+    return rows + [("text", "", text) for text in CAVEATS]
 
 
 def _cell(text: str) -> str:
@@ -167,6 +183,8 @@ def _table(sheet: Any, frame: pd.DataFrame, formats: dict[str, Any]) -> None:
     if longer:
         sheet.write_string(rows + 1, 0, "The table is longer; the CSV and Parquet files have all.")
     sheet.freeze_panes(1, 0)
+    sheet.set_landscape()
+    sheet.repeat_rows(0)
     if names:
         sheet.autofilter(0, 0, rows, len(names) - 1)
     if "status" in names and rows:

@@ -7,10 +7,11 @@ from xml.sax.saxutils import quoteattr
 
 from wetgis.outputs.palette import LayerStyle
 
-__all__ = ["categories", "single"]
+__all__ = ["categories", "mixed", "single"]
 
-#: Geometry type as QGIS counts it.
+#: Geometry type as QGIS counts it, and as it names it in an expression.
 _GEOMETRY = {"point": 0, "line": 1, "fill": 2}
+_NAMES = {"point": "Point", "line": "Line", "fill": "Polygon"}
 
 
 def single(style: LayerStyle, shape: str) -> str:
@@ -43,13 +44,47 @@ def categories(
     return _document(renderer, shape, opacity=opacity)
 
 
-def _document(renderer: str, shape: str, *, opacity: float = 1.0) -> str:
+def mixed(styles: Mapping[str, LayerStyle], shapes: Sequence[str], column: str = "") -> str:
+    """Rules for a layer with several kinds of geometry, which QGIS opens as one layer a kind.
+
+    Parameters
+    ----------
+    styles : mapping of str to LayerStyle
+        By value of the column; one entry where there is no column.
+    shapes : sequence of {'point', 'line', 'fill'}
+        The kinds that the layer holds.
+    column : str, optional
+        The column.
+    """
+    rules: list[str] = []
+    symbols: list[str] = []
+    for shape in shapes:
+        for value, style in styles.items():
+            asked = f"geometry_type($geometry) = '{_NAMES[shape]}'"
+            if column:
+                quoted = value.replace("'", "''")
+                asked += f" AND \"{column}\" = '{quoted}'"
+            number = len(symbols)
+            rules.append(
+                f'<rule key="r{number}" filter={quoteattr(asked)} symbol="{number}" '
+                f"label={quoteattr(style.label)}/>"
+            )
+            symbols.append(_symbol(str(number), style, shape))
+    return _document(
+        f'<renderer-v2 type="RuleRenderer" symbollevels="0"><rules key="all">{"".join(rules)}'
+        f"</rules><symbols>{''.join(symbols)}</symbols></renderer-v2>"
+    )
+
+
+def _document(renderer: str, shape: str = "", *, opacity: float = 1.0) -> str:
+    """A style; one that names no kind of geometry fits all."""
+    kind = f"<layerGeometryType>{_GEOMETRY[shape]}</layerGeometryType>" if shape else ""
     return (
         "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>"
         '<qgis version="3.22.16" styleCategories="Symbology">'
         f"{renderer}<blendMode>0</blendMode><featureBlendMode>0</featureBlendMode>"
         f"<layerOpacity>{opacity:g}</layerOpacity>"
-        f"<layerGeometryType>{_GEOMETRY[shape]}</layerGeometryType></qgis>"
+        f"{kind}</qgis>"
     )
 
 
