@@ -36,6 +36,8 @@ __all__ = ["Amendment", "amend"]
 
 #: How far apart totals may stand that should close, sq ft.
 CLOSES = 0.01
+#: Square feet that an overlay of equal lines may leave.
+NOISE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -366,7 +368,8 @@ def _totals(
     columns = ("before", "added", "removed", "after")
     rows = []
     for what in (*MAP_PLACES, "regulated"):
-        values = [getattr(ground, c)[what] if known[what] else np.nan for c in columns]
+        found = [getattr(ground, c)[what] if known[what] else np.nan for c in columns]
+        values = [0.0 if abs(v) < NOISE else v for v in found]
         rows.append([what, *values])
         off = values[0] + values[1] - values[2] - values[3]
         if abs(off) > CLOSES:

@@ -306,13 +306,13 @@ def _within(
 
 def _same_dimension(cut: Geometries, source: Geometries) -> Geometries:
     """The parts of an overlay that are of their source's dimension; empty where none is left."""
-    out: Geometries = cut.copy()
+    out = np.array(cut, dtype=object)
     for k in np.flatnonzero(shapely.get_type_id(cut) == 7):
         parts = shapely.get_parts(cut[k])
         same = parts[shapely.get_dimensions(parts) == shapely.get_dimensions(source[k])]
         out[k] = shapely.union_all(same) if len(same) else shapely.Polygon()
-    wrong = shapely.get_dimensions(out) != shapely.get_dimensions(source)
-    out[wrong & ~shapely.is_missing(out)] = shapely.Polygon()
+    wrong = np.asarray(shapely.get_dimensions(out) != shapely.get_dimensions(source))
+    out[wrong & ~np.asarray(shapely.is_missing(out))] = shapely.Polygon()
     return out
 
 
