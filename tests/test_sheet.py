@@ -210,7 +210,8 @@ def test_a_site(drawn: Any) -> None:
     text = reader.pages[0].extract_text()
     for words in (
         "Lands at the brook", "EXISTING FEATURES MAP", "TOWN OF MONROE", "2026-11-30", "N. N.",
-        "PASS", "EX-1", "of 1 (ARCH D)", "GRID NORTH", "100-FT BUFFER", "WETLAND W-1", "PFO1E",
+        "PASS", "EX-1", "of 1 (ARCH D)", "GRID NORTH", "WETLAND W-1", "PFO1E",
+        "100 FT FROM WETLAND OR WATERCOURSE",
         "Mill Brook", "60,000 sq ft", "300.00'", "AREAS, SQUARE FEET", "CONTENT ASKED FOR",
         "Index contour, 10 ft", "This is a screening",
     ):  # fmt: skip
@@ -246,7 +247,7 @@ def test_from_a_screening_at_a_scale_too_small(dem: Path, tmp_path: Path) -> Non
     assert result.pages[0] == "map"
     assert [check.outcome for check in result.checks] == ["FAIL"]
     text = pypdf.PdfReader(result.path).pages[0].extract_text()
-    for words in ("FAIL", "WETLAND W-1", "100-FT BUFFER", "2026-11-30"):
+    for words in ("FAIL", "WETLAND W-1", "100 FT FROM", "2026-11-30"):
         assert words in text, words
 
 
@@ -265,6 +266,36 @@ def test_convergence(place: tuple[float, float]) -> None:
     lon, lat = proj(*place, inverse=True)
     own = true_north_deg(pyproj.CRS(CRS), *place)
     assert own == pytest.approx(-proj.get_factors(lon, lat).meridian_convergence, abs=1e-6)
+
+
+def test_a_law_that_regulates_a_buffer_calls_it_one(tmp_path: Path) -> None:
+    layers = {"parcels": LOT, "wetlands": frame(box(100, 50, 150, 90), id=["W"])}
+    wet = wetgis.Site.from_layers(**layers, packs=["rye-ny-195"], as_of="2026-11-30")
+    result = write_sheet(wet, tmp_path / "s.pdf", page="ARCH C")
+    text = pypdf.PdfReader(result.path).pages[0].extract_text()
+    assert "100-FT BUFFER" in text
+    assert "Buffer, 100 ft" in text
+    assert (result.content, result.checks) == ((), ())
+
+
+def test_the_buffer_reaches_beyond_the_parcels(tmp_path: Path) -> None:
+    """A wetland far from the lot, but on the sheet, has its buffer drawn whole."""
+    layers = {"parcels": LOT, "wetlands": frame(box(-200, 0, -150, 50), id=["W"])}
+    wet = wetgis.Site.from_layers(**layers, packs=[], measure={"buffer_ft": 50})
+    result = write_sheet(wet, tmp_path / "s.pdf", page="ARCH C")
+    sizes = np.array([np.ptp(p, axis=0) for p in paths(pypdf.PdfReader(result.path).pages[0])])
+    assert (np.abs(sizes - [3.0, 3.0]).max(axis=1) < 1e-3).any()
+
+
+def test_only_special_flood_hazard_is_floodplain(tmp_path: Path) -> None:
+    flood = frame(
+        box(0, 0, 150, 200), box(150, 0, 300, 200), zone=["AE", "X"], sfha=["T", "F"], id=["a", "x"]
+    )
+    out = write_sheet({"parcels": LOT, "floodplain": flood}, tmp_path / "s.pdf", page="LETTER").path
+    text = pypdf.PdfReader(out).pages[0].extract_text()
+    assert "ZONE AE" in text
+    assert "ZONE X" not in text
+    assert "Flood hazard not determined" not in text
 
 
 # ---- several sheets

@@ -203,6 +203,8 @@ class _Drawing:
     """All sheets of one drawing; pages are made first, their title blocks when all are counted."""
 
     def __init__(self, data: SheetData, page: Page, scale: float, options: SheetOptions) -> None:
+        import shapely
+
         from wetgis.crs import ft_per_unit
 
         self.data, self.page, self.options = data, page, options
@@ -211,6 +213,11 @@ class _Drawing:
         self.checks = scale_checks(scale, data.packs)
         self.left_out: dict[str, int] = {}
         self.views = self._views()
+        ground = shapely.union_all([view.box() for view in self.views])
+        if "buffer" not in data.layers:
+            zone = data.zone(ground)
+            data = data if zone is None else replace(data, layers={**data.layers, "buffer": zone})
+        self.data = data = data.on(ground)
         self.interval = self._interval()
         contours, why = self._contours()
         drawn = f"{self.interval:g} ft" if len(contours) else ""
@@ -219,7 +226,7 @@ class _Drawing:
         if why:
             self.content = [replace(item, why=why) if item.why == "no DEM was given" else item
                             for item in self.content]  # fmt: skip
-        self.scene: Scene = scene_of(data, contours, self._study(), self._legs(), self.ft)
+        self.scene: Scene = scene_of(data, contours, self._study(), self._legs(), ground)
         self.legend = used_styles(self.scene, self.interval)
 
     # ---- what is shown

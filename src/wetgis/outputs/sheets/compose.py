@@ -16,6 +16,7 @@ from wetgis.outputs.words import number
 
 if TYPE_CHECKING:
     import geopandas as gpd
+    from shapely.geometry.base import BaseGeometry
 
     from wetgis.outputs.sheets.ink import Paper
     from wetgis.outputs.sheets.source import SheetData
@@ -41,9 +42,17 @@ class Scene:
     centres: dict[str, gpd.GeoDataFrame]
 
 
-def scene_of(data: SheetData, contours: gpd.GeoDataFrame, study: Any, legs: Legs | None,
-             ft: float) -> Scene:  # fmt: skip
-    """Layers by the names of their styles."""
+def scene_of(
+    data: SheetData,
+    contours: gpd.GeoDataFrame,
+    study: gpd.GeoDataFrame | None,
+    legs: Legs | None,
+    ground: BaseGeometry,
+) -> Scene:
+    """Layers by the names of their styles; ``ground`` is what the sheets show."""
+    from wetgis.crs import ft_per_unit
+
+    ft = ft_per_unit(data.crs)
     layers = {kind: data.frame(kind) for kind in data.layers if kind in STYLES}
     if "parcels" in layers:
         parcels = layers.pop("parcels")
@@ -54,6 +63,10 @@ def scene_of(data: SheetData, contours: gpd.GeoDataFrame, study: Any, legs: Legs
         layers["index contours"] = contours[contours["index"].astype(bool)]
     if study is not None:
         layers["study"] = study
+    if "floodplain" in layers and "sfha" in layers["floodplain"].columns:
+        flood = layers["floodplain"]
+        layers["floodplain"] = flood[flood["sfha"] == "T"]
+        layers["flood unknown"] = flood[flood["sfha"] == "U"]
     if "buffer" in layers:
         layers["buffer edge"] = _outer_edge(data, layers["buffer"], ft)
     centres: dict[str, Any] = {
@@ -63,6 +76,11 @@ def scene_of(data: SheetData, contours: gpd.GeoDataFrame, study: Any, legs: Legs
         if kind in layers:
             half = 1.0 if kind == "watercourses" else 0.5
             layers[kind] = _banks(layers[kind], width, half / ft)
+    if "municipality" in layers:
+        # its limit is drawn, not its ground; a limit beyond the sheets is not in the legend
+        town = layers["municipality"]
+        limit = town.set_geometry(town.boundary)
+        layers["municipality"] = limit[limit.intersects(ground)]
     layers = {name: frame for name, frame in layers.items() if len(frame)}
     order = sorted(layers, key=lambda name: STYLES[name].order)
     return Scene(data, {name: layers[name] for name in order}, ft, legs, centres)
@@ -126,13 +144,21 @@ def used_styles(scene: Scene, interval_ft: float) -> list[Style]:
             edge = STYLES["buffer edge"]
             style = replace(style, line=edge.line, width=edge.width, dash=edge.dash)
         if name == "buffer" and scene.data.buffer_ft == scene.data.buffer_ft:
-            style = replace(style, label=f"Buffer, {number(scene.data.buffer_ft)} ft")
+            style = replace(style, label=_buffer_words(scene.data)[0])
         elif name == "contours":
             style = replace(style, label=f"Contour, {number(interval_ft)} ft")
         elif name == "index contours":
             style = replace(style, label=f"Index contour, {number(5 * interval_ft)} ft")
         made.append(style)
     return made
+
+
+def _buffer_words(data: SheetData) -> tuple[str, str]:
+    """The buffer in the legend and on its line: a law that regulates none has a distance."""
+    feet = number(data.buffer_ft)
+    if data.buffer_regulated:
+        return f"Buffer, {feet} ft", f"{feet}-FT BUFFER"
+    return f"Within {feet} ft of a wetland or watercourse", f"{feet} FT FROM WETLAND OR WATERCOURSE"
 
 
 def draw_map(paper: Paper, view: View, scene: Scene, *, index: bool = False) -> tuple[
@@ -195,8 +221,7 @@ def _write(labels: Labels, scene: Scene, seen: dict[str, Any]) -> list[tuple[str
                 shapes = labels.map.seen(np.asarray(frame.geometry.array, dtype=object))
             _named(labels, name, frame, shapes, columns)
     if "buffer edge" in seen and scene.data.buffer_ft == scene.data.buffer_ft:
-        text = f"{number(scene.data.buffer_ft)}-FT BUFFER"
-        _outline(labels, seen["buffer edge"], text, "buffer edge")
+        _outline(labels, seen["buffer edge"], _buffer_words(scene.data)[1], "buffer edge")
     if "study" in seen:
         _outline(labels, seen["study"], "LIMIT OF VEGETATION STUDY", "study")
     if "municipality" in seen:
@@ -220,7 +245,9 @@ def _named(labels: Labels, name: str, frame: Any, seen: Any, columns: Sequence[s
 
     texts = _column(frame, *columns)
     if name == "floodplain":
-        texts = [f"ZONE {text}" if text else "" for text in texts]
+        ways = ["FLOODWAY" in text.upper() for text in _column(frame, "subtype")]
+        texts = [f"ZONE {text}{', FLOODWAY' if way else ''}" if text else ""
+                 for text, way in zip(texts, ways, strict=True)]  # fmt: skip
     usable = np.array([s is not None for s in seen])
     dims = np.where(usable, shapely.get_dimensions(seen), -1)
     style = {"what": name, "color": STYLES[name].text}

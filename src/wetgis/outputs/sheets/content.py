@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wetgis.outputs.words import number
-from wetgis.schema import SINGULAR
 
 if TYPE_CHECKING:
     from wetgis.outputs.sheets.source import SheetData
@@ -107,12 +106,13 @@ def map_content(data: SheetData, *, contours: str, datum: str) -> list[Item]:
     Returns
     -------
     list of Item
-        For the rules of a pack that say what is shown (severity ``show``) and the provisions of
+        For the rules of a pack that say what must be shown, and the provisions of
         its checklist that are about the map, in the order of their numbers.
     """
     items: list[Item] = []
     for pack in data.packs:
-        own = [_of_rule(data, pack, rule) for rule in pack.rules if rule.severity == "show"]
+        own = [_of_rule(data, pack, rule) for rule in pack.rules
+               if rule.answers.met == "must_be_shown"]  # fmt: skip
         for entry in pack.model.checklist:
             if entry.rule in MAP_CHECKLIST:
                 status, why = _special(MAP_CHECKLIST[entry.rule], contours, datum)
@@ -135,23 +135,33 @@ def _special(need: str, contours: str, datum: str) -> tuple[str, str]:
 
 def _of_rule(data: SheetData, pack: Pack, rule: Any) -> Item:
     """One rule: its layers given or not, their attributes, their extent."""
-    kinds = list(rule.features) or ["parcels"]
+    if not rule.features:
+        return _of_parcels(data, pack, rule)
+    kinds = list(rule.features)
     missing = [kind for kind in kinds if not data.given(kind)]
     remarks = [f"no layer of {_plural(kind)}" for kind in missing]
     counts = []
     for kind in kinds:
         if kind not in missing:
             frame = data.frame(kind)
-            name = SINGULAR[kind].replace("_", " ") if len(frame) == 1 else _plural(kind)
-            counts.append(f"{len(frame)} {name}" if len(frame) else f"no {name} in the layer")
+            counts.append(f"{_plural(kind)}: {len(frame) if len(frame) else 'none here'}")
             remarks += _lacking(kind, frame)
-            if kind not in data.complete and kind != "parcels":
+            if kind not in data.complete:
                 remarks.append(f"the extent of {_plural(kind)} is not stated")
     if len(missing) == len(kinds):
         status = "not shown"
     else:
         status = "in part" if remarks else "shown"
     return Item(pack.id, rule.id, rule.title, status, "; ".join([*counts, *remarks]), rule.cite)
+
+
+def _of_parcels(data: SheetData, pack: Pack, rule: Any) -> Item:
+    """The parcels that the sheet is about."""
+    if not data.given("parcels"):
+        return Item(pack.id, rule.id, rule.title, "not shown", "no layer of parcels", rule.cite)
+    n = int(data.frame("parcels")["id"].isin(set(data.subjects["id"])).sum())
+    why = f"{n} parcel{'' if n == 1 else 's'} of the site"
+    return Item(pack.id, rule.id, rule.title, "shown" if n else "not shown", why, rule.cite)
 
 
 def _plural(kind: str) -> str:

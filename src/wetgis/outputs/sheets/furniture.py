@@ -88,7 +88,7 @@ class NorthInfo:
 
 def north_block(info: NorthInfo, width: float, scale: float) -> Block:
     """North arrow, bar scale and the words on both, as one row."""
-    lines = _north_words(info, width * 0.62, scale)
+    lines = _north_words(info, width * 0.59, scale)
     body = max(1.42 * scale, 0.13 * scale * len(lines) + 0.1 * scale)
     height = body + 0.62 * scale
 

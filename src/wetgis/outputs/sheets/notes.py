@@ -65,7 +65,9 @@ def _capped(rows: list[list[str]]) -> list[list[str]]:
 
 def _areas(data: SheetData, ft: float, room: tuple[float, float]) -> Block | None:
     """Areas of the subjects by place, from the measures where there are some."""
-    columns: list[tuple[str, float, str]] = [("Parcel", 1.5, "left"), ("Area", 1.0, "right")]
+    longest = max((len(str(i)) for i in data.subjects["id"]), default=0)
+    first = ("Parcel", min(max(1.4, 0.17 * longest), 3.0), "left")
+    columns: list[tuple[str, float, str]] = [first, ("Area", 1.0, "right")]
     if data.measures is None:
         frame = data.subjects
         if len(frame) == 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from wetgis.schema import KINDS
 if TYPE_CHECKING:
     import geopandas as gpd
     import pandas as pd
+    from shapely.geometry.base import BaseGeometry
 
     from wetgis.packs import Pack
     from wetgis.rasters.surface import Surface
@@ -39,11 +40,47 @@ class SheetData:
     dem: Surface | None = None
     measures: pd.DataFrame | None = None
     buffer_ft: float = nan
+    buffer_regulated: bool = True
     combined_factor: float | None = None
     as_of: datetime.date | None = None
     sources: tuple[tuple[str, str], ...] = ()
     complete: frozenset[str] = field(default_factory=frozenset)
     issues: tuple[str, ...] = ()
+
+    def on(self, ground: BaseGeometry) -> SheetData:
+        """The same with only the features that reach some ground; the subjects stay whole."""
+        import shapely
+
+        shapely.prepare(ground)
+        layers = {}
+        for kind, frame in self.layers.items():
+            hit = shapely.intersects(ground, np.asarray(frame.geometry.array, dtype=object))
+            layers[kind] = frame[hit]
+        return replace(self, layers=layers, sources=_sources(layers))
+
+    def zone(self, ground: BaseGeometry) -> gpd.GeoDataFrame | None:
+        """The buffer of all wetlands and watercourses that reach some ground with it."""
+        import geopandas as gpd
+        import pandas as pd
+        import shapely
+
+        from wetgis.buffers import buffer_zone
+        from wetgis.crs import ft_per_unit
+
+        if not self.buffer_ft > 0:
+            return None
+        reach = 1.01 * self.buffer_ft / ft_per_unit(self.crs)
+        frames = []
+        for kind in ("wetlands", "watercourses"):
+            frame = self.frame(kind)
+            near = shapely.dwithin(frame.geometry.to_numpy(), ground, reach)
+            columns = [c for c in ("half_width_ft",) if c in frame.columns]
+            frames.append(gpd.GeoDataFrame(frame[near][columns], geometry=frame.geometry[near]))
+        features = pd.concat([frame for frame in frames if len(frame)] or frames[:1])
+        if len(features) == 0:
+            return None
+        features = gpd.GeoDataFrame(features.reset_index(drop=True), crs=self.crs)
+        return buffer_zone(features, self.buffer_ft).to_frame("geometry")
 
     def given(self, kind: str) -> bool:
         """Whether there is a layer of a kind, with or without features."""
@@ -108,7 +145,7 @@ def _from_frames(source: Mapping[str, Any], ids: Sequence[str] | None) -> SheetD
 def _from_screening(source: Any, ids: Sequence[str] | None) -> SheetData:
     """A screening: its subjects and the layers that it keeps for maps."""
     measures = source.measures
-    layers = dict(source.layers)
+    layers = {kind: frame for kind, frame in source.layers.items() if kind != "buffer"}
     for kind, name in (("parcel", "parcels"), ("footprint", "footprints")):
         rows = measures[measures["subject_kind"] == kind]
         if len(rows):
@@ -127,6 +164,7 @@ def _from_screening(source: Any, ids: Sequence[str] | None) -> SheetData:
         tuple(source.packs),
         measures=measures,
         buffer_ft=float(stated if stated is not None else buffers[0] if buffers else nan),
+        buffer_regulated=not source.packs or any(p.regulates_buffer for p in source.packs),
         as_of=datetime.date.fromisoformat(str(as_of)) if as_of else None,
         sources=_sources(layers),
         issues=_worst(source.issues),
@@ -144,7 +182,6 @@ def _from_site(site: Any, ids: Sequence[str] | None) -> SheetData:
     if len(subjects):
         found = assess(site, None if ids is None else list(subjects["id"]))
         measures, issues = found.measures, found.issues
-        layers["buffer"] = found.layers["buffer"]
     dem = open_surface(site.rasters["dem"]) if "dem" in site.rasters else None
     return SheetData(
         site.title,
@@ -155,6 +192,7 @@ def _from_site(site: Any, ids: Sequence[str] | None) -> SheetData:
         dem=dem,
         measures=measures,
         buffer_ft=site.measure.buffer_ft,
+        buffer_regulated=site.measure.buffer_regulated or not site.packs,
         combined_factor=site.combined_factor,
         as_of=site.as_of,
         sources=_sources(layers),

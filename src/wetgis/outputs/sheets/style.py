@@ -34,6 +34,8 @@ class Style:
 STYLES: dict[str, Style] = {
     "floodplain": Style("100-year floodplain", 2, "#3d6f99", 0.9, (7, 2, 1.5, 2, 1.5, 2), "#86bdea",
                         text="#2c5577", alpha=0.32),
+    "flood unknown": Style("Flood hazard not determined", 2, "#3d6f99", 0.6, (2, 3),
+                           text="#2c5577"),
     "soils": Style("Soil map unit", 2, "#a08968", 0.4, (5, 2.5), text="#7d6848"),
     "buffer": Style("Buffer", 1, "", fill="#fef8ea", text="#7a4f00"),
     "buffer edge": Style("Buffer", 3, "#8a5a00", 0.9, (6, 3), text="#7a4f00"),
