@@ -304,17 +304,21 @@ def suggest_crs(frame: geopandas.GeoDataFrame, preferred: Sequence[CRS] | None =
 
 def pack_crs() -> tuple[CRS, ...]:
     """The CRSs of the installed packs, each once."""
+    try:
+        return _installed()
+    except PackError:
+        # a broken pack is told where packs are loaded; no layer is unreadable because of it
+        return ()
+
+
+@lru_cache(maxsize=1)
+def _installed() -> tuple[CRS, ...]:
     import importlib
 
     # packs stand above this module, so they are asked for by name and only when needed
     packs = importlib.import_module("wetgis.packs")
     found: list[CRS] = []
-    try:
-        codes = packs.installed_crs()
-    except PackError:
-        # a broken pack is told where packs are loaded; no layer is unreadable because of it
-        return ()
-    for value in codes:
+    for value in packs.installed_crs():
         crs = as_crs(value)
         if crs not in found:
             found.append(crs)

@@ -107,15 +107,18 @@ def label(crs: CRS | None) -> str:
     >>> label(CRS("EPSG:2260"))
     'EPSG:2260'
     """
-    if crs is None:
-        return ""
+    return "" if crs is None else _label(crs)
+
+
+@lru_cache(maxsize=256)
+def _label(crs: CRS) -> str:
     authority = crs.to_authority(min_confidence=100)
     if authority:
         return ":".join(authority)
     if crs.name.lower() in {"unknown", "unnamed"}:
         method = crs.coordinate_operation.method_name if crs.coordinate_operation else "degrees"
         return f"unnamed CRS ({method}, {crs.ellipsoid.name if crs.ellipsoid else 'no ellipsoid'})"
-    return crs.name
+    return str(crs.name)
 
 
 @lru_cache(maxsize=64)

@@ -143,7 +143,7 @@ def _mend_those(out: Objects, rows: np.ndarray, sqft_per_unit2: float, note: _No
     areal = np.isin(shapely.get_type_id(old), (3, 6))
     before = shapely.area(old) * sqft_per_unit2
     reasons = shapely.is_valid_reason(old)
-    new = shapely.make_valid(old, method="structure", keep_collapsed=False)
+    new = _made_valid(old)
     new[areal] = area_part(new[areal])
     gone = shapely.is_missing(new) | shapely.is_empty(new)
     new[gone] = None
@@ -157,6 +157,30 @@ def _mend_those(out: Objects, rows: np.ndarray, sqft_per_unit2: float, note: _No
             note.one(row, "error", "collapsed", text, "not used", sizes)
         else:
             note.one(row, "note", "repaired", f"repaired: {reason}.", "", sizes)
+
+
+def _made_valid(geoms: Objects) -> Objects:
+    """Geometries repaired by their structure; where rounding undoes that, by other ways."""
+    new = _objects(shapely.make_valid(geoms, method="structure", keep_collapsed=False))
+    for way in (_again, _on_a_grid, shapely.make_valid):
+        rows = np.flatnonzero(~shapely.is_valid(new) & ~shapely.is_missing(new))
+        if not len(rows):
+            return new
+        tried = _objects(way(new[rows]))
+        better = shapely.is_valid(tried)
+        new[rows[better]] = tried[better]
+    new[~shapely.is_valid(new)] = None
+    return new
+
+
+def _again(geoms: Objects) -> Objects:
+    return _objects(shapely.make_valid(geoms, method="structure", keep_collapsed=False))
+
+
+def _on_a_grid(geoms: Objects) -> Objects:
+    """Coordinates rounded to a grid that their own size can still tell apart."""
+    sizes = np.abs(shapely.bounds(geoms)).max(axis=1)
+    return _objects(shapely.set_precision(geoms, sizes * 1e-13))
 
 
 def area_part(geoms: Objects) -> Objects:

@@ -160,7 +160,7 @@ def _chains(raw: RawLayer, tolerance: float, about: tuple[str, str]) -> list[Iss
     issues = []
     for ring in merged:
         part = np.flatnonzero(
-            shapely.covers(ring, shapely.line_interpolate_point(lines, 0.5, True))
+            shapely.covers(ring, shapely.line_interpolate_point(lines, 0.5, normalized=True))
         )
         part = part[shapely.distance(ring, lines[part]) == 0]
         if not len(part):

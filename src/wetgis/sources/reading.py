@@ -319,7 +319,8 @@ def _prepare(raw: RawLayer, context: _Context, target: CRS | None, carried: Carr
         table = enrich(table, kind, log, about, components)
     if id_from:
         came_from["id"] = id_from
-    table = table.drop(columns=[c for c in ("id", "geometry") if c in table.columns])
+    # a copy, as a table of many columns is read column by column and lies scattered
+    table = table.drop(columns=[c for c in ("id", "geometry") if c in table.columns]).copy()
     table.insert(0, "id", columns.as_text(pd.Series(names, index=table.index, dtype=object)))
     frame = gpd.GeoDataFrame(
         table, geometry=gpd.GeoSeries(final.geoms, index=table.index, crs=placed.crs)
