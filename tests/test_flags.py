@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import geopandas as gpd
@@ -272,6 +273,12 @@ def test_gpx_without_waypoints(tmp_path: Path) -> None:
 def test_geopackage(tmp_path: Path) -> None:
     path = tmp_path / "flags.gpkg"
     named("A-1", "A-2").to_file(path, layer="flags")
+    with sqlite3.connect(path) as base:
+        base.execute("pragma journal_mode = wal")
+    base.close()
+    before = path.read_bytes()
     frame = read_flags(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["flags.gpkg"]
+    assert path.read_bytes() == before
     assert flag_table(frame).number.tolist() == ["1", "2"]
     assert frame.crs.to_epsg() == 2260

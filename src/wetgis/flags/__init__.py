@@ -266,7 +266,9 @@ def _read_layer(path: Path, source_crs: Any, layer: str | None) -> gpd.GeoDataFr
 
     if path.suffix.lower() == ".gpx":
         layer = layer or "waypoints"
-    frame = pyogrio.read_dataframe(path, layer=layer)
+    gpkg = path.suffix.lower() == ".gpkg" and not path.with_name(path.name + "-wal").exists()
+    # without a lock SQLite leaves no files beside the input; with a journal there it must read it
+    frame = pyogrio.read_dataframe(path, layer=layer, **({"NOLOCK": "YES"} if gpkg else {}))
     if source_crs is not None:
         frame = frame.set_crs(source_crs, allow_override=True)
     if path.suffix.lower() == ".gpx" and frame.empty:
