@@ -38,6 +38,21 @@ def frame(
     return gpd.GeoDataFrame({"id": list(ids), **columns}, geometry=geometries, crs=crs)
 
 
+def laid_out(
+    blocks: dict[str, dict[str, list[Any]]], origin: tuple[float, float]
+) -> dict[str, Any]:
+    """Layers from blocks: kind -> shapes, or (shape, columns); ids are ``block.number``."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for k, (block, layers) in enumerate(blocks.items()):
+        at = (origin[0] + 4_000 * (k % 6), origin[1] + 4_000 * (k // 6))
+        for kind, shapes in layers.items():
+            for n, given in enumerate(shapes):
+                shape, columns = given if isinstance(given, tuple) else (given, {})
+                row = {"id": str(n), **columns, "geometry": moved(shape, at)}
+                rows.setdefault(kind, []).append({**row, "id": f"{block}.{row['id']}"})
+    return {kind: gpd.GeoDataFrame(table, crs="EPSG:2260") for kind, table in rows.items()}
+
+
 def site(**layers: Any) -> Site:
     """A site without any law and a buffer of 100 feet, unless something else is said."""
     layers.setdefault("packs", [])

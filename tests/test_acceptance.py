@@ -9,11 +9,10 @@ from functools import cache
 from math import cos, radians, sin
 from typing import Any
 
-import geopandas as gpd
 import pandas as pd
 import pytest
 import shapely
-from tests.engine_makers import box, frame, moved, site
+from tests.engine_makers import box, frame, laid_out, site
 
 import wetgis
 
@@ -25,19 +24,6 @@ LOT = box(0, 0, 300, 200)
 MARSH = box(0, 0, 100, 100)
 FIELD = box(-500, -500, 1_500, 1_500)
 PROVISOS = {"proviso_p1": True, "proviso_p2": True, "proviso_p3": True}
-
-
-def laid_out(blocks: dict[str, dict[str, list[Any]]], origin: Place) -> dict[str, Any]:
-    """Layers from blocks: kind -> shapes, or (shape, columns); ids are ``block.number``."""
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for k, (block, layers) in enumerate(blocks.items()):
-        at = (origin[0] + 4_000 * (k % 6), origin[1] + 4_000 * (k // 6))
-        for kind, shapes in layers.items():
-            for n, given in enumerate(shapes):
-                shape, columns = given if isinstance(given, tuple) else (given, {})
-                row = {"id": str(n), **columns, "geometry": moved(shape, at)}
-                rows.setdefault(kind, []).append({**row, "id": f"{block}.{row['id']}"})
-    return {kind: gpd.GeoDataFrame(table, crs="EPSG:2260") for kind, table in rows.items()}
 
 
 def screened(pack: str, origin: Place, **layers: Any) -> wetgis.Screening:
