@@ -315,7 +315,7 @@ def _words() -> dict[str, Any]:
             for s in STATUSES
         ],
         "outcomes": [{"code": o, "words": words.OUTCOME_WORDS[o]} for o in OUTCOMES],
-        "answers": [words.ANSWER_WORDS[a] for a in ANSWERS],
+        "answers": [{"code": a, "words": words.ANSWER_WORDS[a]} for a in ANSWERS],
         "severities": {s: words.SEVERITY_WORDS[s] for s in FINDING_SEVERITIES},
         "doubts": words.DOUBT_WORDS,
         "cites": words.CITE_WORDS,

@@ -53,16 +53,14 @@ async function begin() {
   wire("zoom-all", () => map.fit());
   layerBoxes(model, map);
   shorten(byId("provisions"));
-  document
-    .querySelectorAll("button[data-status]")
-    .forEach((button) =>
-      button.addEventListener("click", () =>
-        filterFrom(table, {
-          "filter-status": button.dataset.status,
-          "filter-kind": kindOfTiles(model),
-        }),
-      ),
-    );
+  document.querySelectorAll("button[data-status]").forEach((button) =>
+    button.addEventListener("click", () =>
+      filterFrom(table, {
+        "filter-status": button.dataset.status,
+        "filter-kind": kindOfTiles(model),
+      }),
+    ),
+  );
   document.querySelectorAll("button[data-finding]").forEach((button) => {
     const [pack, rule, outcome] = JSON.parse(button.dataset.finding);
     const r = model.findings.rules.findIndex((one) => one.pack === pack && one.rule === rule);

@@ -186,7 +186,10 @@ class Sheet {
     const names = Object.keys(m.subjects.numbers).filter(
       (name) => !skip.has(name) && !isDistance(name),
     );
-    const told = names.filter((name) => !name.includes("unknown") || m.value(name, i));
+    const told = names.filter((name) => {
+      if (name === "disturbed_sqft") return m.subjects.kind[i] === 0; // asked of parcels alone
+      return !name.includes("unknown") || m.value(name, i);
+    });
     return this.numbers(i, told, "Other measures");
   }
 
@@ -286,16 +289,19 @@ class Sheet {
     const f = m.findings;
     const rule = f.rules[f.rule[rows[0]]];
     const outcome = m.words.outcomes[f.outcome[rows[0]]];
+    const answer = m.words.answers[f.answer[rows[0]]] || outcome;
     const more = m.words.cites[rule.cite_status];
     const one = rows.length === 1;
     const lead = one ? this.feature(rows[0]) : "";
     return el(
       "li",
-      { class: `finding ${outcome.code} severity-${rule.severity}${one ? "" : " several"}` },
+      {
+        class: `finding ${outcome.code} severity-${rule.severity} answer-${answer.code}${one ? "" : " several"}`,
+      },
       el(
         "div",
         { class: "finding-head" },
-        el("strong", {}, m.words.answers[f.answer[rows[0]]] || outcome.words),
+        el("strong", {}, answer.words),
         el("span", { class: "rule" }, rule.rule),
       ),
       el(
