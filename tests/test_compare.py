@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapely import LineString, Point
 
+import wetgis
 from wetgis.compare import compare
 from wetgis.delineation import delineate
 from wetgis.delineation.separation import farthest, profile
@@ -148,6 +149,23 @@ def test_findings_under_a_b_both_either() -> None:
         "not_met", "met", "not_met", "met"
     ]  # fmt: skip
     assert table.set_index("rule").differs.to_dict() == {"S-1": True, "S-2": False}
+
+
+def test_a_site_is_screened_under_each() -> None:
+    """A shed 95 ft from A's boundary and 105 ft from B's: a permit turns with the choice."""
+    shed = gpd.GeoDataFrame(
+        {"id": ["shed"], "activity": ["shed"]},
+        geometry=[shapely.box(OX + 195, OY + 40, OX + 205, OY + 50)],
+        crs=CRS,
+    )
+    site = wetgis.Site.from_layers(footprints=shed, packs=["rye-ny-195"], as_of="2026-11-30")
+    table = compare(A, B, site=site).findings
+    assert table is not None
+    row = table[table.rule == "RYE-12"].iloc[0]
+    outcomes = {case: row[f"outcome_{case}"] for case in ("a", "b", "both", "either")}
+    assert (outcomes["a"], outcomes["either"]) == ("met", "met")
+    assert outcomes["b"] == outcomes["both"] != "met"
+    assert row.differs
 
 
 # ---- the largest distance

@@ -552,3 +552,10 @@ def test_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "flags.gpkg"
     flags(*SQUARE).to_file(path, layer="flags")
     assert wetgis.delineate(path, close=True).wetlands.area_sqft[0] == 10_000
+
+
+def test_the_page_lists_every_check() -> None:
+    page = Path(__file__).resolve().parents[1] / "docs" / "delineation.md"
+    rows = [line for line in page.read_text("utf-8").splitlines() if line.startswith("| `")]
+    listed = {row.split("|")[1].strip(" `"): row.split("|")[2].strip() for row in rows}
+    assert {code: listed.get(code) for code in CHECKS} == CHECKS
