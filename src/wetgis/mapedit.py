@@ -15,11 +15,12 @@ from wetgis.amendment.maps import MAPPED, current_map
 from wetgis.cells import CELL_FT, CellGrid
 from wetgis.errors import GeometryError, InputError, UsageError
 from wetgis.issuelog import IssueLog
+from wetgis.measures import measure
 from wetgis.scene import Scene, Subjects, feature_set
 from wetgis.schema import EPS_SQFT, PARTITION_COLUMNS
 from wetgis.shapes import mend, normal_order
 from wetgis.sitelayers import givens, read
-from wetgis.tiles import plan, run_tile, work_of
+from wetgis.tiles import plan
 
 if TYPE_CHECKING:
     import geopandas as gpd
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MapEdit"]
 
+FEW = 1000
 MEASURED = ("area_sqft", *PARTITION_COLUMNS)
 _SHOWN = ("wetland", "watercourse", "buffer", "regulated")
 
@@ -97,9 +99,7 @@ class MapEdit:
         current = current_map(site, kind, IssueLog())
         rest = {k: v for k, v in site.layers.items() if k not in MAPPED}
         self.site, self.kind = site, kind
-        self._base = Scene.from_site(
-            reduced(replace(site, layers={**rest, **current.layers}))
-        )
+        self._base = Scene.from_site(reduced(replace(site, layers={**rest, **current.layers})))
         self._counts = ("wetland", "watercourse", "buffer")[: 3 if buffer_counts(site) else 2]
         frame = current.layers[kind].frame
         self._columns = [c for c in frame.columns if c != "geometry"]
@@ -298,9 +298,9 @@ class MapEdit:
         own = self._parcels.take(parcels)
         for block in plan(own, self._base.scale):
             part = own.take(block)
-            scene = self._scene(part)
-            work = work_of(scene, own, block, 0.0, full=False, threads=2)
-            columns = run_tile(work).columns
+            # starting a thread takes longer than a few hundred parcels
+            threads = 1 if len(block) < FEW else 2
+            columns = measure(self._scene(part), part, threads=threads).columns
             out[block] = np.column_stack([columns[n] for n in MEASURED])
         return out
 
