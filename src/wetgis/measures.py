@@ -383,6 +383,10 @@ def distances(
             own = subjects.geometries[block]
             areal = bool((shapely.get_dimensions(own) == 2).all())
             known = columns[inside][block] > 0 if inside and areal else None
+            if known is not None:
+                # ground beyond the limit, or of a tile that failed, is in no place
+                lost = np.flatnonzero(~(columns["beyond_limit_sqft"][block] <= 0))
+                known[lost[layer.inside(own[lost])]] = True
             out[name][block] = layer.distances(own, known_inside=known) * scene.scale
     return out
 

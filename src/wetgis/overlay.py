@@ -213,10 +213,10 @@ class Nearest:
             return out
         areal = np.flatnonzero(shapely.get_dimensions(own) == 2)
         out[areal[np.unique(self.points.query(own[areal], predicate="intersects")[0])]] = 0.0
-        out[self._inside(own) if known_inside is None else known_inside] = 0.0
+        out[self.inside(own) if known_inside is None else known_inside] = 0.0
         return nearest_distance(segments(own), self.grid, out=out, threads=threads)
 
-    def _inside(self, own: Geometries) -> Ints:
+    def inside(self, own: Geometries) -> Ints:
         """Subjects a part of which lies in a polygon of the layer."""
         if self._tree is None:
             self._tree = shapely.STRtree(self.areal)
