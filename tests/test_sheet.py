@@ -229,7 +229,10 @@ def test_what_the_data_could_not_show(drawn: Any) -> None:
     assert "capacity of structures is not given" in items["MON-25"].why
     assert "the extent of wetlands is not stated" in items["MON-26"].why
     assert items["MON-28"].status == "in part"
-    assert "drawn every 2 ft; the DEM does not name its vertical datum" in items["MON-28"].why
+    assert items["MON-28"].why == (
+        "drawn every 2 ft; the DEM leaves some of this ground out; "
+        "the DEM does not name its vertical datum"
+    )
     for rule in ("MON-29", "MON-30", "MON-31", "MON-32"):
         assert items[rule].status == "not shown", rule
     assert list(items) == sorted(items)
@@ -396,9 +399,10 @@ def test_contours_of_a_plane(dem: Path) -> None:
 def test_contours_stop_at_a_hole(dem: Path) -> None:
     surface = open_surface(dem, kind="dem", z_unit="us-ft")
     hole = shapely.box(OX + 1, OY + 251, OX + 49, OY + 299)
-    lines, _ = contour_lines(surface, pyproj.CRS(CRS), (OX - 50, OY + 200, OX + 100, OY + 350),
-                             interval_ft=2)  # fmt: skip
+    lines, why = contour_lines(surface, pyproj.CRS(CRS), (OX - 50, OY + 200, OX + 100, OY + 350),
+                               interval_ft=2)  # fmt: skip
     assert len(lines) > 0
+    assert why == "the DEM leaves some of this ground out"
     assert not shapely.intersects(lines.geometry.to_numpy(), hole).any()
 
 
@@ -406,12 +410,22 @@ def test_contours_in_another_crs_and_unit(dem: Path) -> None:
     """The same numbers taken as metres are 3.28 times as high; the place does not move."""
     surface = open_surface(dem, kind="dem", z_unit="m")
     bounds = gpd.GeoSeries([box(0, 0, 300, 100)], crs=CRS).to_crs("EPSG:32115").total_bounds
-    lines, _ = contour_lines(surface, pyproj.CRS("EPSG:32115"), tuple(bounds), interval_ft=2)
+    lines, why = contour_lines(surface, pyproj.CRS("EPSG:32115"), tuple(bounds), interval_ft=2)
+    assert why == ""
     level = lines.level_ft.iloc[len(lines) // 2]
     back = lines[lines.level_ft == level].to_crs(CRS)
     x = shapely.get_coordinates(back.geometry.iloc[0])[:, 0]
     expected = OX + (level * 1200 / 3937 - 600) * 10
     assert np.abs(x - expected).max() < 0.01
+
+
+def test_ground_beyond_the_dem_is_said(dem: Path) -> None:
+    surface = open_surface(dem, kind="dem", z_unit="us-ft")
+    # the DEM ends 800 ft above the origin
+    ground = (OX, OY + 700, OX + 100, OY + 850)
+    lines, why = contour_lines(surface, pyproj.CRS(CRS), ground, interval_ft=2)
+    assert len(lines) > 0
+    assert why == "the DEM leaves some of this ground out"
 
 
 def test_no_contours_and_why(dem: Path) -> None:

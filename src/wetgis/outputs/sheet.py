@@ -222,10 +222,7 @@ class _Drawing:
         contours, why = self._contours()
         drawn = f"{self.interval:g} ft" if len(contours) else ""
         self.datum = self._datum()
-        self.content = map_content(data, contours=drawn, datum=self.datum)
-        if why:
-            self.content = [replace(item, why=why) if item.why == "no DEM was given" else item
-                            for item in self.content]  # fmt: skip
+        self.content = map_content(data, contours=drawn, datum=self.datum, gap=why)
         self.scene: Scene = scene_of(data, contours, self._study(), self._legs(), ground)
         self.legend = used_styles(self.scene, self.interval)
 

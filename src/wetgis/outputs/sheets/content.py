@@ -91,7 +91,7 @@ def _limit(pack: Pack, name: str | None) -> Any:
     return None if name is None else pack.limit(name)
 
 
-def map_content(data: SheetData, *, contours: str, datum: str) -> list[Item]:
+def map_content(data: SheetData, *, contours: str, datum: str, gap: str = "") -> list[Item]:
     """What each pack wants on the map, and whether the layers could show it.
 
     Parameters
@@ -102,6 +102,8 @@ def map_content(data: SheetData, *, contours: str, datum: str) -> list[Item]:
         The interval drawn, as ``2 ft``; empty where none could be.
     datum : str
         The vertical datum as the DEM names it; empty where it does not.
+    gap : str
+        Why there are no contours, or not everywhere; empty where they are.
 
     Returns
     -------
@@ -115,22 +117,23 @@ def map_content(data: SheetData, *, contours: str, datum: str) -> list[Item]:
                if rule.answers.met == "must_be_shown"]  # fmt: skip
         for entry in pack.model.checklist:
             if entry.rule in MAP_CHECKLIST:
-                status, why = _special(MAP_CHECKLIST[entry.rule], contours, datum)
+                status, why = _special(MAP_CHECKLIST[entry.rule], contours, datum, gap)
                 own.append(Item(pack.id, entry.rule, entry.says, status, why, entry.cite))
         # a place with no such rules has no map of that sort
         items += sorted(own, key=lambda item: item.rule)
     return items
 
 
-def _special(need: str, contours: str, datum: str) -> tuple[str, str]:
+def _special(need: str, contours: str, datum: str, gap: str) -> tuple[str, str]:
     """Contours, and what no layer carries."""
     if need != "contours":
         return "not shown", "no layer carries it; to be supplied by borings or a soil report"
     if not contours:
-        return "not shown", "no DEM was given"
-    if not datum:
-        return "in part", f"drawn every {contours}; the DEM does not name its vertical datum"
-    return "shown", f"drawn every {contours} on {datum}"
+        return "not shown", gap or "no DEM was given"
+    remarks = [gap] if gap else []
+    remarks += [] if datum else ["the DEM does not name its vertical datum"]
+    drawn = f"drawn every {contours}{' on ' + datum if datum else ''}"
+    return "in part" if remarks else "shown", "; ".join([drawn, *remarks])
 
 
 def _of_rule(data: SheetData, pack: Pack, rule: Any) -> Item:

@@ -40,7 +40,7 @@ def contour_lines(
     Returns
     -------
     contours, why
-        ``level_ft``, ``index`` (every fifth) and lines; where there are none, ``why``.
+        ``level_ft``, ``index`` (every fifth) and lines; why there are none, or not everywhere.
 
     Notes
     -----
@@ -74,7 +74,35 @@ def contour_lines(
         geometry=[shapely.linestrings(line) for line in drawn],
         crs=surface.grid.crs,
     )
-    return transform(frame, crs)[0], ""
+    return transform(frame, crs)[0], _gap(surface, heights, (rows, cols), crs, bounds)
+
+
+def _gap(
+    surface: Surface,
+    heights: Any,
+    window: tuple[tuple[int, int], tuple[int, int]],
+    crs: Any,
+    bounds: tuple[float, float, float, float],
+) -> str:
+    """Whether some of the ground has no height: ground beyond the DEM, or cells without one."""
+    import geopandas as gpd
+    import shapely
+
+    from wetgis.crs import transform
+
+    col, row = _on_grid(surface, crs, bounds)
+    beyond = (col.min() < 0) | (row.min() < 0)
+    beyond |= (col.max() > surface.grid.width) | (row.max() > surface.grid.height)
+    if not beyond:
+        (top, _), (left, _) = window
+        rows, cols = np.nonzero(~np.isfinite(heights))
+        x, y = surface.grid.xy(cols.astype(float) + left + 0.5, rows.astype(float) + top + 0.5)
+        places = gpd.GeoDataFrame(geometry=shapely.points(x, y), crs=surface.grid.crs)
+        at = shapely.get_coordinates(transform(places, crs)[0].geometry.to_numpy())
+        west, south, east, north = bounds
+        inside = (at[:, 0] >= west) & (at[:, 0] <= east) & (at[:, 1] >= south) & (at[:, 1] <= north)
+        beyond = bool(inside.any())
+    return "the DEM leaves some of this ground out" if beyond else ""
 
 
 def _traced(heights: Any, interval_ft: float) -> tuple[list[float], list[Any]]:
@@ -95,10 +123,10 @@ def _traced(heights: Any, interval_ft: float) -> tuple[list[float], list[Any]]:
     return levels, lines
 
 
-def _window(
+def _on_grid(
     surface: Surface, crs: Any, bounds: tuple[float, float, float, float]
-) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Rows and columns of the grid that a box needs, one cell more on each side."""
+) -> tuple[Any, Any]:
+    """Columns and rows of places along the edge of a box."""
     import geopandas as gpd
     import shapely
 
@@ -110,8 +138,14 @@ def _window(
     x, y = shapely.get_coordinates(moved.geometry.array[0]).T
     a, b, c, d, e, f = surface.grid.transform
     det = a * e - b * d
-    col = (e * (x - c) - b * (y - f)) / det
-    row = (a * (y - f) - d * (x - c)) / det
+    return (e * (x - c) - b * (y - f)) / det, (a * (y - f) - d * (x - c)) / det
+
+
+def _window(
+    surface: Surface, crs: Any, bounds: tuple[float, float, float, float]
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Rows and columns of the grid that a box needs, one cell more on each side."""
+    col, row = _on_grid(surface, crs, bounds)
     return _span(row, surface.grid.height), _span(col, surface.grid.width)
 
 

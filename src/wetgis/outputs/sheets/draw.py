@@ -24,6 +24,8 @@ Geometries = npt.NDArray[np.object_]
 
 #: Spacing of the marsh symbol, inches of paper.
 MARSH = (0.46, 0.36)
+#: Styles of this order and above are objects that stand on the ground.
+OBJECTS = 10
 #: Ground drawn beyond the frame, so that a cut never shows.
 BEYOND_IN = 0.3
 #: A letter breaks a utility line this often, inches.
@@ -114,7 +116,10 @@ class Map:
             alpha=style.alpha if fill and style.alpha < 1 else None,
             joinstyle="round",
             capstyle="butt",
-            zorder=style.order + (0.0 if fill else 0.4),
+            # tints of ground lie under every line; a building's or a road's covers what it hides
+            zorder=(style.order / 100 if style.order < OBJECTS else style.order)
+            if fill
+            else style.order + 0.4,
         )
         self._add(patch)
 
