@@ -293,8 +293,9 @@ def _parcel_text(frame: Any, ft: float) -> list[list[str]]:
 def _wetland_text(frame: Any, ft: float) -> list[list[str]]:
     areas = frame.geometry.area.to_numpy() * ft**2
     names, classes = _column(frame, "name", "id"), _column(frame, "class", "cowardin")
-    return [[name if name.lower().startswith("wetland") else f"WETLAND {name}", kind, f"{number(float(a), 'sqft')} sq ft" if a > 0 else ""]
-            for name, kind, a in zip(names, classes, areas, strict=True)]  # fmt: skip
+    titles = [n if n.lower().startswith("wetland") else f"WETLAND {n}" for n in names]
+    return [[title, kind, f"{number(float(a), 'sqft')} sq ft" if a > 0 else ""]
+            for title, kind, a in zip(titles, classes, areas, strict=True)]  # fmt: skip
 
 
 def _footprint_text(frame: Any, ft: float) -> list[list[str]]:
