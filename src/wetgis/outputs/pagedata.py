@@ -53,6 +53,7 @@ class Detail:
     not_met: bool = True
     all_shapes: bool = True
     all_rows: bool = True
+    share: float = 1.0  # of the fullest page's size, as far as experience tells
 
     def left_out(self) -> list[str]:
         """What the page says that it left out or simplified."""
@@ -74,11 +75,11 @@ class Detail:
 #: Tried in this order until the page is small enough.
 LADDER = (
     Detail(0.1, 0.1, 0.2),
-    Detail(0.5, 1.0, 1.5),
-    Detail(0.5, 1.0, 1.5, not_met=False),
-    Detail(1.0, 3.0, 5.0, not_met=False),
-    Detail(1.0, 3.0, 5.0, not_met=False, all_shapes=False),
-    Detail(1.0, 3.0, 5.0, not_met=False, all_shapes=False, all_rows=False),
+    Detail(0.5, 1.0, 1.5, share=0.86),
+    Detail(0.5, 1.0, 1.5, not_met=False, share=0.83),
+    Detail(1.0, 3.0, 5.0, not_met=False, share=0.76),
+    Detail(1.0, 3.0, 5.0, not_met=False, all_shapes=False, share=0.62),
+    Detail(1.0, 3.0, 5.0, not_met=False, all_shapes=False, all_rows=False, share=0.28),
 )
 
 

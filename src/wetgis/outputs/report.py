@@ -77,8 +77,10 @@ def report_html(screening: Screening) -> str:
     """The page as text; see ``write_report``."""
     fixed = _fixed(screening)
     template = _environment().get_template("report.html.j2")
-    page = ""
+    page, too_large = "", 1.0
     for detail in LADDER:
+        if detail is not LADDER[-1] and too_large * detail.share > LADDER[0].share:
+            continue  # it would not fit either
         data = script_json(page_data(screening, detail))
         packed = len(data) > _PLAIN_CHARACTERS
         page = template.render(
@@ -87,8 +89,10 @@ def report_html(screening: Screening) -> str:
             packed=packed,
             data=_safe(_pack(data) if packed else data),
         )
-        if len(page.encode("utf-8")) <= MAX_BYTES and len(data) <= _MAX_CHARACTERS:
+        excess = max(len(page.encode("utf-8")) / MAX_BYTES, len(data) / _MAX_CHARACTERS)
+        if excess <= 1:
             break
+        too_large = max(too_large, excess / detail.share)
     return page
 
 

@@ -158,8 +158,14 @@ def _is_text(column: pd.Series) -> bool:
 
 def as_text(column: pd.Series) -> pd.Series:
     """A column as Python strings, with "" where there is no value."""
-    known = column.notna().to_numpy()
-    values = [str(v) if ok else "" for v, ok in zip(column, known, strict=True)]
+    if isinstance(column.dtype, pd.StringDtype):
+        values = column.fillna("").to_numpy(dtype=object)
+    else:
+        known = column.notna().to_numpy()
+        everything = column.to_numpy(dtype=object)
+        values = np.array(
+            [str(v) if ok else "" for v, ok in zip(everything, known, strict=True)], dtype=object
+        )
     return pd.Series(values, index=column.index, dtype="object")
 
 
