@@ -397,6 +397,10 @@ def open_run(folder: str | Path) -> Screening:
     folder : str or Path
         Written by ``Screening.write`` or ``wetgis screen``.
 
+    Returns
+    -------
+    Screening
+
     Raises
     ------
     InputError

@@ -196,7 +196,7 @@ class Site:
 
 
 def read_site(path: str | Path, **keys: Any) -> Site:
-    """Read a ``site.toml`` and every layer it names.
+    r"""Read a ``site.toml`` and every layer it names.
 
     Parameters
     ----------
@@ -217,6 +217,20 @@ def read_site(path: str | Path, **keys: Any) -> Site:
         file are named) or a value that cannot be used.
     CrsError, InputError
         On a layer that cannot be used; see `Site.from_layers`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, geopandas, shapely
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> lot = geopandas.GeoDataFrame(
+    ...     {"PRINT_KEY": ["91.-1-30"]}, crs="EPSG:2260",
+    ...     geometry=[shapely.box(717000, 783000, 717200, 783100)])
+    >>> lot.to_file(folder / "lots.gpkg")
+    >>> keys = 'packs = []\n[layers.parcels]\npath = "lots.gpkg"\nid = "PRINT_KEY"'
+    >>> _ = (folder / "site.toml").write_text(keys)
+    >>> site = read_site(folder / "site.toml", as_of="2026-11-30")
+    >>> site.as_of.year, list(site.layers["parcels"].frame["id"])
+    (2026, ['91.-1-30'])
     """
     where = str(path)
     data = read_toml(path)
