@@ -205,6 +205,23 @@ def test_the_length_of_a_watercourse_inside(origin: Place) -> None:
     assert table.loc["dry.0", "watercourse_length_ft"] == 0
 
 
+def test_a_line_along_the_border_of_two_cells_has_its_length_once() -> None:
+    """The place of the Rye cases is a corner of cells; a large lot is cut there itself."""
+    lots = frame([shapely.Point(0, 0).buffer(3_000, quad_segs=128), box(-100, -50, 100, 50)])
+    brook = shapely.LineString([(0, -4_000), (0, 4_000)])
+    pipe = frame([shapely.LineString([(-200, 0), (400, 0)])], id=["pipe"])
+    found = wetgis.screen(
+        site(parcels=lots, footprints=pipe, watercourses=frame([brook, brook], id=["b", "b"]),
+             wetlands=frame([box(-50, -50, 150, 50)]))
+    )  # fmt: skip
+    lengths = found.measures["watercourse_length_ft"].tolist()
+    assert lengths[:2] == pytest.approx([6_000, 100], abs=1e-6)
+    table = found.contacts.set_index(["subject_id", "feature_kind"])["length_ft"]
+    assert table["a", "watercourse"] == pytest.approx(6_000, abs=1e-6)
+    assert table["b", "watercourse"] == pytest.approx(100, abs=1e-6)
+    assert table["pipe", "wetland"].tolist() == pytest.approx([200, 200], abs=1e-6)
+
+
 def test_a_lot_deep_in_a_marsh_beyond_the_limit_is_at_no_distance(origin: Place) -> None:
     found = wetgis.screen(
         site(parcels=frame([box(0, 0, 50, 50), box(0, 900, 50, 950)], origin),

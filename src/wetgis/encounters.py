@@ -130,6 +130,9 @@ def encounters(own: Geometries, groups: Groups, within: float, scale: float) -> 
     tree = shapely.STRtree(pieces)
     reach = within + EPS_FT / scale
     s, p = tree.query(parts.geometries, predicate="dwithin", distance=reach)
+    # sums are taken in this order, whatever the tree's, which differs from window to window
+    order = np.lexsort((p, s))
+    s, p = s[order], p[order]
     own = parts.geometries
     distance = _in_chunks(shapely.distance, own[s], pieces[p])
     pairs, pair = np.unique(np.column_stack([parts.owners[s], of[p]]), axis=0, return_inverse=True)
@@ -137,7 +140,7 @@ def encounters(own: Geometries, groups: Groups, within: float, scale: float) -> 
     least = np.full(len(pairs), np.inf)
     np.minimum.at(least, pair, distance)
     area = np.bincount(pair, _areas(parts.edges, pieces, s, p, distance), len(pairs)).astype(float)
-    length = np.bincount(pair, _lengths(own, pieces, s, p, distance), len(pairs)).astype(float)
+    length = _lengths(own, pieces, np.column_stack([s, p, pair]), distance, len(pairs))
     nearest = np.empty(len(pairs), np.int64)
     order = np.lexsort((p, distance, pair))[::-1]
     nearest[pair[order]] = order
@@ -186,14 +189,22 @@ def _areas(a: Edges, pieces: Geometries, s: Ints, p: Ints, distance: Floats) -> 
     return out
 
 
-def _lengths(own: Geometries, pieces: Geometries, s: Ints, p: Ints, distance: Floats) -> Floats:
-    """Lengths of lines inside areas, on whichever side the line is."""
-    out = np.zeros(len(s))
-    one, two = shapely.get_dimensions(own[s]), shapely.get_dimensions(pieces[p])
-    met = np.flatnonzero(
-        (distance <= 0) & (np.minimum(one, two) == 1) & (np.maximum(one, two) == 2)
-    )
-    out[met] = shapely.length(shapely.intersection(own[s[met]], pieces[p[met]]))
+def _lengths(
+    own: Geometries, pieces: Geometries, met: Ints, distance: Floats, count: int
+) -> Floats:
+    """Lengths of lines inside areas, on whichever side the line is, by pair.
+
+    ``met``: subject, piece and pair of each meeting. A line along the border of two cells lies in
+    the pieces on both sides of it, so what a pair shares is united before it is measured.
+    """
+    one = shapely.get_dimensions(own[met[:, 0]])
+    two = shapely.get_dimensions(pieces[met[:, 1]])
+    met = met[(distance <= 0) & (np.minimum(one, two) == 1) & (np.maximum(one, two) == 2)]
+    shared = shapely.intersection(own[met[:, 0]], pieces[met[:, 1]])
+    lines, of = of_dimension(shared, 1)
+    pairs, united = union_groups(lines, met[of, 2])
+    out = np.zeros(count)
+    out[pairs] = shapely.length(united)
     return out
 
 
@@ -225,6 +236,8 @@ def boundary_inside(own: Geometries, groups: Groups, found: Encounters, scale: f
     lines = cut(shapely.boundary(groups.geometries[used]), grid, dimension=1)
     tree = shapely.STRtree(lines.geometries)
     s, p = tree.query(own[subjects], predicate="intersects")
+    order = np.lexsort((p, s))
+    s, p = s[order], p[order]
     inside = shapely.length(shapely.intersection(own[subjects[s]], lines.geometries[p]))
     keys = s * len(used) + lines.owners[p]
     sums = np.bincount(keys, inside, len(subjects) * len(used)) if len(keys) else None

@@ -14,7 +14,7 @@ from wetgis.overlay import settle, typical_size
 from wetgis.partition import Ground, divide, minus
 from wetgis.scene import hydric, special_flood
 from wetgis.schema import SLIVER_FT
-from wetgis.shapes import areal
+from wetgis.shapes import areal, of_dimension, union_groups
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -234,16 +234,27 @@ def _disturbed(frame: _Frame) -> dict[str, Floats]:
 
 def _interior_lines(frame: _Frame) -> tuple[Ints, Floats]:
     """Pairs of an areal subject and a watercourse line inside it: the subject, and feet inside."""
-    lines = cut(frame.scene.features["watercourses"].lines, frame.grid, dimension=1).geometries
+    pieces = cut(frame.scene.features["watercourses"].lines, frame.grid, dimension=1)
+    # a reach that is drawn twice has its length once
+    lines, _ = of_dimension(union_groups(pieces.geometries, pieces.cells)[1], 1)
     own, owners = frame.parts.geometries, frame.parts.owners
     s, p = shapely.STRtree(lines).query(own, predicate="intersects")
+    order = np.lexsort((p, s))  # sums in an order that is not the tree's
+    s, p = s[order], p[order]
     feet = shapely.length(shapely.intersection(own[s], lines[p]))
     inside = (shapely.get_dimensions(own[s]) == 2) & (feet > 0)
     s, p, feet = s[inside], p[inside], feet[inside]
     along = shapely.relate_pattern(own[s], lines[p], "***1*****")
-    edge = shapely.boundary(own[s[along]])
-    feet[along] -= shapely.length(shapely.intersection(edge, lines[p[along]]))
-    return owners[s], np.where(feet * frame.scene.scale > 1e-6, feet, 0.0) * frame.scene.scale
+    # a line along the edge of a part may be inside the subject all the same: that is asked of
+    # the whole subject, once
+    edge = np.unique(np.column_stack([owners[s[along]], p[along]]), axis=0)
+    whole, line = frame.subjects.geometries[edge[:, 0]], lines[edge[:, 1]]
+    again = shapely.length(shapely.intersection(whole, line))
+    again -= shapely.length(shapely.intersection(shapely.boundary(whole), line))
+    rest = ~np.isin(owners[s] * len(lines) + p, edge[:, 0] * len(lines) + edge[:, 1])
+    subject = np.concatenate([owners[s[rest]], edge[:, 0]])
+    feet = np.concatenate([feet[rest], again]) * frame.scene.scale
+    return subject, np.where(feet > 1e-6, feet, 0.0)
 
 
 def _watercourse_lengths(frame: _Frame) -> dict[str, Floats]:

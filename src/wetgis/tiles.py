@@ -220,7 +220,7 @@ def empty_parts(crs: Any) -> gpd.GeoDataFrame:
 
 def _empty(columns: tuple[str, ...], crs: Any) -> gpd.GeoDataFrame:
     types = {
-        c: float if c.endswith(("_ft", "_sqft")) else (np.int64 if c == "record" else object)
+        c: float if c.endswith(("_ft", "_sqft")) else (np.int64 if c == "record" else str)
         for c in columns
     }
     frame = pd.DataFrame({c: pd.Series(dtype=t) for c, t in types.items()})
