@@ -419,6 +419,7 @@ def town(n: int = 240, seed: int = 1, *, hostile: bool = False) -> SimpleNamespa
     foot["parcel_id"] = [ids[i] for i in near]
     measures = gpd.GeoDataFrame(pd.concat([measures, foot], ignore_index=True), crs=CRS)
     address = [f"{k % 97 + 1} Brook St" for k in range(len(measures))]
+    address[5] = ""
     if hostile:
         address[0], address[2] = "@SUM(A1)", HOSTILE
     measures.insert(len(MEASURE_COLUMNS), "ADDRESS", address)

@@ -126,6 +126,21 @@ def test_a_layer_of_areas_and_lines_keeps_every_row(
     assert len(filters) == 2
 
 
+def test_what_an_overlay_leaves_beside_an_area_is_left_out(
+    result: SimpleNamespace, tmp_path: Path
+) -> None:
+    some = SimpleNamespace(**vars(result))
+    parts = result.parts.copy()
+    left = shapely.GeometryCollection([parts.geometry.iloc[0], shapely.Point(0, 0)])
+    parts.loc[parts.index[0], "geometry"] = left
+    some.parts = parts
+    write_geopackage(some, tmp_path / "c.gpkg")  # without GDAL's warning of a wrong type
+    read = pyogrio.read_dataframe(tmp_path / "c.gpkg", layer="parts")
+    assert set(read.geom_type.dropna()) == {"MultiPolygon"}
+    assert read.area.sum() == pytest.approx(result.parts.area.sum(), rel=1e-12)
+    assert len(read) == len(parts)
+
+
 def test_text_stays_text_in_a_style() -> None:
     style = palette.LayerStyle("\"><x/> & '", "#000000", "#ffffff")
     root = ElementTree.fromstring(qml.categories("a'b", {'<&"': style}, "fill"))

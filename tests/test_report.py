@@ -157,6 +157,22 @@ def test_shapes_on_a_grid(geometry: object, told: object) -> None:
     assert shapes.encode(geoms, shapes.Grid(0.0, 0.0, 1.0)) == [told]
 
 
+def test_a_collection_is_reduced_to_what_is_largest_in_it() -> None:
+    square, other = shapely.box(0, 0, 1, 1), shapely.box(5, 5, 6, 6)
+    line = shapely.LineString([(0, 0), (9, 9)])
+    deep = shapely.GeometryCollection(
+        [shapely.GeometryCollection([line, shapely.MultiPolygon([square, other])]), line]
+    )
+    lines = shapely.GeometryCollection([line, shapely.Point(1, 2)])
+    made = shapes.without_collections(
+        np.array([deep, line, lines, None, shapely.GeometryCollection()], dtype=object)
+    )
+    assert shapely.equals(made[0], shapely.MultiPolygon([square, other]))
+    assert made[1] is line
+    assert made[2].geom_type == "MultiLineString"
+    assert list(made[3:]) == [None, None]
+
+
 def test_shapes_come_back_within_half_a_step() -> None:
     rng = np.random.default_rng(5)
     rings = [rng.uniform(0, 900, (9, 2)) + standin.ORIGIN for _ in range(40)]

@@ -284,6 +284,17 @@ def test_the_sheet_has_findings_citations_contacts_and_doubts(
         assert reader.page.locator("#sheet-body canvas").get_attribute("data-drawn")
 
 
+def test_a_sheet_says_nothing_about_what_is_not_there(reader: Reader) -> None:
+    page = reader.page
+    for name in ("Parcel 001.00-6", "Footprint F-1"):  # one without an address
+        page.fill("#search", name.split()[1])
+        page.get_by_role("button", name=name, exact=True).click()
+        told = page.inner_text("#sheet-body")
+        assert name in told
+        for word in ("null", "undefined", "NaN", "[object"):
+            assert word not in told
+
+
 def test_python_and_the_page_print_the_same_numbers(reader: Reader) -> None:
     numbers = [
         (v, unit, against)

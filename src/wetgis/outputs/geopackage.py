@@ -23,6 +23,7 @@ from wetgis.outputs.palette import (
     SUBJECT_LINE,
     LayerStyle,
 )
+from wetgis.outputs.shapes import without_collections
 from wetgis.outputs.tables import (
     as_text,
     in_order,
@@ -200,7 +201,7 @@ def _write_features(
     import geopandas as gpd
     import shapely
 
-    geoms = frame.geometry.to_numpy().copy()
+    geoms = without_collections(frame.geometry.to_numpy())
     geoms[shapely.is_empty(geoms)] = None
     one = len(dimensions) == 1
     _write(

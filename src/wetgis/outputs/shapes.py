@@ -14,7 +14,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-__all__ = ["Geometries", "Grid", "encode"]
+__all__ = ["Geometries", "Grid", "encode", "simple_parts", "without_collections"]
 
 Geometries = NDArray[np.object_]
 
@@ -57,10 +57,7 @@ def encode(geoms: Geometries, grid: Grid, tolerance_ft: float = 0.0) -> list[Any
     """
     if tolerance_ft > 0:
         geoms = shapely.simplify(geoms, tolerance_ft / grid.per_unit)
-    parts, owner = shapely.get_parts(geoms, return_index=True)
-    while np.isin(shapely.get_type_id(parts), (4, 5, 6, 7)).any():  # collections in collections
-        parts, inner = shapely.get_parts(parts, return_index=True)
-        owner = owner[inner]
+    parts, owner = simple_parts(geoms)
     dimension = shapely.get_dimensions(parts)
     made: list[Any] = [None] * len(geoms)
     for d in (2, 1, 0):
@@ -77,6 +74,40 @@ def encode(geoms: Geometries, grid: Grid, tolerance_ft: float = 0.0) -> list[Any
             if made[index][0] == d:  # of a mixed collection the largest dimension is drawn
                 made[index].append(numbers)
     return made
+
+
+def simple_parts(geoms: Geometries) -> tuple[Geometries, NDArray[np.int64]]:
+    """Points, lines and polygons that geometries are made of, and the place of each one's owner."""
+    parts, owner = shapely.get_parts(geoms, return_index=True)
+    while np.isin(shapely.get_type_id(parts), (4, 5, 6, 7)).any():  # collections in collections
+        parts, inner = shapely.get_parts(parts, return_index=True)
+        owner = owner[inner]
+    return parts, owner
+
+
+def without_collections(geoms: Geometries) -> Geometries:
+    """Geometries in which a collection is reduced to its parts of the largest dimension.
+
+    Examples
+    --------
+    >>> mixed = shapely.GeometryCollection([shapely.box(0, 0, 1, 1), shapely.Point(5, 5)])
+    >>> [g.geom_type for g in without_collections(np.array([mixed, shapely.Point(1, 1)]))]
+    ['MultiPolygon', 'Point']
+    """
+    geoms = geoms.copy()
+    of = np.flatnonzero(shapely.get_type_id(geoms) == 7)
+    parts, owner = simple_parts(geoms[of])
+    dimension = shapely.get_dimensions(parts)
+    largest = np.full(len(of), -1)
+    np.maximum.at(largest, owner, dimension)
+    geoms[of] = None
+    makers = (shapely.multipoints, shapely.multilinestrings, shapely.multipolygons)
+    for d, make in enumerate(makers):
+        chosen = (dimension == d) & (largest[owner] == d)
+        places, group = np.unique(owner[chosen], return_inverse=True)
+        if len(places):
+            geoms[of[places]] = make(parts[chosen], indices=group)
+    return geoms
 
 
 def _numbers(lines: Geometries, grid: Grid, *, closed: bool) -> list[list[int]]:

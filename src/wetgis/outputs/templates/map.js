@@ -1,5 +1,7 @@
 /* The map: shapes of the page drawn on a canvas, with pan, zoom and picking. */
 
+/** An id that was made from the geometry tells a reader nothing. */
+const MADE_ID = /^[a-z_]+-[0-9a-f]{10}$/;
 const INK = "#1d2a33";
 const LABEL_FONT = (weight) =>
   `${weight} 11.5px system-ui, "Segoe UI", "Liberation Sans", sans-serif`;
@@ -334,7 +336,7 @@ class ShapeMap {
       layer.largest = new Map();
       layer.shapes.forEach((shape, i) => {
         const id = layer.ids[i];
-        if (!shape || !id) return;
+        if (!shape || !id || (!layer.names[i] && MADE_ID.test(id))) return;
         if (!layer.largest.has(id) || width(i) > width(layer.largest.get(id)))
           layer.largest.set(id, i);
       });

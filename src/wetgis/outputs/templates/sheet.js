@@ -18,7 +18,7 @@ class Sheet {
       role: "application",
       "aria-label": `Map of ${m.label(i)}. Arrow keys move it, plus and minus zoom, 0 shows all of it.`,
     });
-    this.box.replaceChildren(
+    const parts = [
       el(
         "div",
         { class: "sheet-head" },
@@ -55,7 +55,8 @@ class Sheet {
       ),
       this.findings(i),
       this.contacts(i),
-    );
+    ];
+    this.box.replaceChildren(...parts.filter(Boolean));
     if (m.shapes[i]) this.map = new ShapeMap(canvas, m, { only: i, pick: this.pick });
     else
       canvas
