@@ -55,6 +55,13 @@ def test_check_as_json(cli: Callable[..., Any], ponds: Path) -> None:
     assert (layer["features"], layer["fit_to_measure"]) == (2, True)
 
 
+def test_check_says_the_way_into_another_system(cli: Callable[..., Any], ponds: Path) -> None:
+    ran = cli("check", ponds, "--crs", "EPSG:26918")
+    assert ran.code == 0
+    assert "from EPSG:2260 to EPSG:26918, accuracy 0 m: " in ran.err
+    assert "it is in that system already" in cli("check", ponds, "--crs", "EPSG:2260").err
+
+
 def test_a_record_that_cannot_be_used_is_3(cli: Callable[..., Any], torn: Path) -> None:
     assert cli("check", torn, "--id", "NO").code == 3
     assert cli("convert", torn, torn.with_name("whole.gpkg"), "--id", "NO").code == 3

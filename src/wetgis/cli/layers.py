@@ -16,16 +16,21 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-LayerName = Annotated[str | None, typer.Option("--layer", help="Which layer of the file.")]
+LayerName = Annotated[
+    str | None, typer.Option("--layer", metavar="NAME", help="Which layer of the file.")
+]
 IdColumn = Annotated[
     list[str] | None,
-    typer.Option("--id", help="The column with the id; several are joined by '-'."),
+    typer.Option(
+        "--id", metavar="COLUMN", help="The column with the id; several are joined by '-'."
+    ),
 ]
 SourceCrs = Annotated[
-    str | None, typer.Option("--source-crs", help="What the file is in, where it does not say.")
+    str | None,
+    typer.Option("--source-crs", metavar="CRS", help="What the file is in, where it does not say."),
 ]
 TargetCrs = Annotated[
-    str | None, typer.Option("--crs", help="What to bring it into, as EPSG:2260.")
+    str | None, typer.Option("--crs", metavar="CRS", help="What to bring it into, as EPSG:2260.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 #: Issues that are printed one by one; the rest is counted.
@@ -96,12 +101,12 @@ def check(
     """Say what files or a site hold, whether it can be measured, and what is wrong with it."""
     from wetgis.check import check_files, check_site, write_repaired
 
-    keys = layer_keys(layer, ids, source_crs)
+    keys, target = layer_keys(layer, ids, source_crs), {"crs": crs} if crs else {}
     sites = [path for path in files if path.suffix.lower() == ".toml"]
     if not sites:
         report = check_files(files, **keys)
     elif len(files) == 1 and not keys and fix is None:
-        report = check_site(files[0], **({"crs": crs} if crs else {}))
+        report = check_site(files[0], **target)
     else:
         raise UsageError(
             "a site is checked by itself, with the options that stand in it.",
@@ -111,10 +116,23 @@ def check(
         print_json(report.as_json())
     else:
         print(report.text())
+    if target and not sites:
+        for path in files:
+            say(_way_there(read(path, crs, keys)))
     if fix is not None:
-        written = write_repaired(files, fix, **keys, **({"crs": crs} if crs else {}))
+        written = write_repaired(files, fix, **keys, **target)
         say(f"Repaired copy: {fix} ({', '.join(written)})")
     return report.exit_code
+
+
+def _way_there(frame: gpd.GeoDataFrame) -> str:
+    """How a layer got into the system that was asked for."""
+    way = frame.attrs["wetgis"]["operation"]
+    if not way or not way["definition"]:
+        return "  it is in that system already"
+    accuracy = way["accuracy_m"]
+    known = "not known" if accuracy is None else f"{accuracy:g} m"
+    return f"  from {way['from']} to {way['to']}, accuracy {known}: {way['definition']}"
 
 
 @app.command()
@@ -146,7 +164,9 @@ def convert(
 def buffer(
     source: Annotated[Path, typer.Argument(metavar="IN")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The ending says the format.")],
-    distance: Annotated[str, typer.Option("--distance", help="With its unit: 100ft, 30m.")],
+    distance: Annotated[
+        str, typer.Option("--distance", metavar="100ft", help="With its unit: 100ft, 30m.")
+    ],
     layer: LayerName = None,
     ids: IdColumn = None,
     source_crs: SourceCrs = None,
@@ -176,7 +196,10 @@ def slope(
     dem: Annotated[Path, typer.Argument(metavar="DEM")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A GeoTIFF, percent.")],
     z_unit: Annotated[
-        str | None, typer.Option("--z-unit", help="m, ft or us-ft, where the file does not say.")
+        str | None,
+        typer.Option(
+            "--z-unit", metavar="UNIT", help="m, ft or us-ft, where the file does not say."
+        ),
     ] = None,
 ) -> int:
     """Write the slope of a DEM in percent, on the DEM's own grid."""

@@ -36,8 +36,12 @@ app = typer.Typer()
 def delineate(
     flags: Annotated[Path, typer.Argument(metavar="FLAGS", help="CSV, GPX or a point layer.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A GeoPackage.")],
-    series: Annotated[str, typer.Option("--series", help="The column of series.")] = "series",
-    number: Annotated[str, typer.Option("--number", help="The column of numbers.")] = "number",
+    series: Annotated[
+        str, typer.Option("--series", metavar="COLUMN", help="The column of series.")
+    ] = "series",
+    number: Annotated[
+        str, typer.Option("--number", metavar="COLUMN", help="The column of numbers.")
+    ] = "number",
     close: Annotated[
         list[str] | None,
         typer.Option("--close", metavar="SERIES", help="Close this one; 'all' closes every one."),
@@ -53,9 +57,12 @@ def delineate(
         str | None,
         typer.Option("--accuracy", metavar="3ft", help="At 95 %, of flags that state none."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the Monte Carlo.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the Monte Carlo.")] = 0,
     columns: Annotated[
-        str | None, typer.Option("--columns", help="Of a CSV without a header, as pnezd.")
+        str | None,
+        typer.Option(
+            "--columns", metavar="pnezd", help="Of a CSV without a header, letter by letter."
+        ),
     ] = None,
     layer: LayerName = None,
     source_crs: SourceCrs = None,
@@ -104,7 +111,9 @@ def compare(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="OUT.gpkg", help="Strips and the rest.")
     ] = None,
-    step: Annotated[str, typer.Option("--step", help="Of the profile along A's boundary.")] = "5ft",
+    step: Annotated[
+        str, typer.Option("--step", metavar="5ft", help="Of the profile along A's boundary.")
+    ] = "5ft",
     as_json: AsJson = False,
 ) -> int:
     """Where two delineations of one place differ, by how much, and which findings turn."""
@@ -151,13 +160,17 @@ def amend(
     site: SitePath,
     mode: Annotated[
         str,
-        typer.Option("--mode", help="by_id, whole, or within (all inside --extent)."),
+        typer.Option(
+            "--mode", metavar="MODE", help="by_id, whole, or within (all inside --extent)."
+        ),
     ],
     out: OutFolder,
     proposed: Annotated[
         Path | None, typer.Option("--proposed", metavar="FILE", help="The new features.")
     ] = None,
-    kind: Annotated[str, typer.Option("--kind", help="wetlands or watercourses.")] = "wetlands",
+    kind: Annotated[
+        str, typer.Option("--kind", metavar="KIND", help="wetlands or watercourses.")
+    ] = "wetlands",
     extent: Annotated[
         Path | None, typer.Option("--extent", metavar="FILE", help="Polygons, for --mode within.")
     ] = None,
@@ -169,7 +182,8 @@ def amend(
         typer.Option("--accept", metavar="ID", help="Only this change or feature is adopted."),
     ] = None,
     min_change: Annotated[
-        float, typer.Option("--min-change-sqft", help="Changes below it are slivers.")
+        float,
+        typer.Option("--min-change-sqft", metavar="NUMBER", help="Changes below it are slivers."),
     ] = 1.0,
     template: Annotated[
         Path | None, typer.Option("--template", metavar="DOCX", help="The town's own paper.")
@@ -219,17 +233,24 @@ def _amendment(made: Amendment) -> dict[str, Any]:
 def sheet(
     site: SitePath,
     out: Annotated[Path, typer.Option("--out", metavar="PDF", help="The file to write.")],
-    scale: Annotated[str, typer.Option("--scale", help="Ground on an inch of paper.")] = "50ft",
+    scale: Annotated[
+        str, typer.Option("--scale", metavar="50ft", help="Ground on an inch of paper.")
+    ] = "50ft",
     page: Annotated[
-        str, typer.Option("--page", help="LETTER, LEGAL, TABLOID, ANSI B to D, ARCH A to D.")
+        str,
+        typer.Option(
+            "--page", metavar="PAGE", help="LETTER, LEGAL, TABLOID, ANSI B to D, ARCH A to D."
+        ),
     ] = "ARCH D",
     ids: Annotated[
         list[str] | None, typer.Option("--id", metavar="ID", help="Sheets about this subject only.")
     ] = None,
-    title: Annotated[str, typer.Option("--title", help="Of the project; else the site's.")] = "",
-    north: Annotated[str, typer.Option("--north", help="Where the arrow points: grid, true.")] = (
-        "grid"
-    ),
+    title: Annotated[
+        str, typer.Option("--title", metavar="TEXT", help="Of the project; else the site's.")
+    ] = "",
+    north: Annotated[
+        str, typer.Option("--north", metavar="NORTH", help="Where the arrow points: grid, true.")
+    ] = ("grid"),
     contours: Annotated[
         str | None, typer.Option("--contours", metavar="2ft", help="Their interval.")
     ] = None,
