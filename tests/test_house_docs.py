@@ -72,6 +72,15 @@ def test_no_column_is_explained_that_is_not_there() -> None:
     assert told - known <= {"hydric_pct", "steep_pct"}
 
 
+def test_the_design_has_a_place_for_every_module() -> None:
+    package = ROOT / "src" / "wetgis"
+    there = {p.stem for p in package.glob("*.py")} | {
+        p.parent.name for p in package.glob("*/__init__.py")
+    }
+    told = set(re.findall(r"`([^`\n]+)`", (ROOT / "DESIGN.md").read_text("utf-8")))
+    assert there - told == {"__init__", "__main__"}
+
+
 @pytest.mark.parametrize("page", sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md")]), ids=str)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text("utf-8")):
