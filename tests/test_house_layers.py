@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "wetgis"
 #: A name stands for a module or for a folder of modules, which may import each other.
 ORDER = """
 errors
-units schema wording evidence issuelog kernels progress provenance
+units schema wording evidence issuelog kernels rings progress provenance
 segments samples validity projection datapoints explain
 shapes operations doubts flags packs
 crs cells trials
