@@ -85,8 +85,9 @@ def test_a_failed_run_leaves_the_earlier_one(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(f"wetgis.outputs.{broken}", full)
-    with pytest.raises(OutputError, match="No space left"):
+    with pytest.raises(OutputError, match="No space left") as caught:
         outputs.write(result, tmp_path)
+    assert "unfinished" not in str(caught.value)
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
@@ -101,6 +102,28 @@ def test_a_file_that_is_held_open_is_an_error_with_a_way_out(
         outputs.write(standin.town(24), tmp_path)
     assert "report.html" in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # zipfile's own
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_disk_is_told_by_every_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wetgis.outputs import atomic, geopackage, office
+
+    def into_full(prefix: str, dir: Path) -> str:
+        folder = dir / f"{prefix}x"
+        folder.mkdir()
+        for name in ("screening.xlsx", "screening.gpkg"):
+            (folder / name).symlink_to("/dev/full")
+        return str(folder)
+
+    monkeypatch.setattr(atomic.tempfile, "mkdtemp", into_full)
+    for write in (office.write_workbook, geopackage.write_geopackage):
+        name = "screening.xlsx" if write is office.write_workbook else "screening.gpkg"
+        with pytest.raises(OutputError, match="cannot be written"):
+            write(standin.town(24), tmp_path / name)
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_cards_tell_a_subject_in_full(screening: wetgis.Screening) -> None:

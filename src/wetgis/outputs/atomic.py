@@ -11,15 +11,17 @@ from pathlib import Path
 
 from wetgis.errors import OutputError
 
-__all__ = ["replacing", "staged"]
+__all__ = ["failed", "replacing", "staged"]
 
 #: A reader opens these first; ``run.json`` comes last and so vouches for the rest.
 _ORDER = ("report.html", "screening.xlsx", "screening.gpkg")
 
 
-def _failed(path: Path, error: OSError) -> OutputError:
+def failed(path: Path, error: Exception) -> OutputError:
+    """The error that says that a file cannot be written, and how to mend it."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return OutputError(
-        f"it cannot be written: {error.strerror or error}.",
+        f"it cannot be written: {reason.strip().rstrip('.')}.",
         needed="a folder that may be written to, with room, and no program holding the old file",
         mend="close the file where it is open, or write to another folder",
         where=str(path),
@@ -48,7 +50,7 @@ def staged(out_dir: Path) -> Iterator[tuple[Path, list[Path]]]:
         out_dir.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=out_dir))
     except OSError as error:
-        raise _failed(out_dir, error) from error
+        raise failed(out_dir, error) from error
     current = out_dir
     try:
         yield folder, finals
@@ -57,7 +59,10 @@ def staged(out_dir: Path) -> Iterator[tuple[Path, list[Path]]]:
             os.replace(folder / name, current)
             finals.append(current)
     except OSError as error:
-        raise _failed(current, error) from error
+        raise failed(current, error) from error
+    except OutputError as error:  # one file of several: it is told by its final name
+        final = str(out_dir / Path(error.where).name)
+        raise OutputError(error.found, needed=error.needed, mend=error.mend, where=final) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -75,11 +80,11 @@ def replacing(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=path.parent))
     except OSError as error:
-        raise _failed(path, error) from error
+        raise failed(path, error) from error
     try:
         yield folder / path.name
         os.replace(folder / path.name, path)
     except OSError as error:
-        raise _failed(path, error) from error
+        raise failed(path, error) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)

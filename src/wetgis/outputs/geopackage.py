@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from wetgis.outputs import qml
-from wetgis.outputs.atomic import replacing
+from wetgis.outputs.atomic import failed, replacing
 from wetgis.outputs.palette import (
     LAYER_STYLES,
     PLACE_COLOURS,
@@ -118,18 +118,29 @@ def write_layers(
     looks : mapping of str to Look, optional
         How a layer is drawn.
     """
-    looks = looks or {}
+    from pyogrio.errors import DataLayerError, DataSourceError
+
     with replacing(path) as temporary:
-        styles: dict[str, str] = {}
-        for name, frame in layers.items():
-            if "geometry" not in frame:
-                _write(_columns(frame), temporary, name)
-                continue
-            dimensions = _dimensions(frame, 1 if name == "contacts" else 2)
-            _write_features(frame, temporary, name, dimensions)
-            if name in looks:
-                styles[name] = looks[name].qml(dimensions)
-        _write_styles(temporary, styles)
+        try:
+            _write_styles(temporary, _write_all(layers, temporary, looks or {}))
+        except (DataLayerError, DataSourceError, sqlite3.Error) as error:
+            raise failed(path, error) from error
+
+
+def _write_all(
+    layers: Mapping[str, pd.DataFrame], path: Path, looks: Mapping[str, Look]
+) -> dict[str, str]:
+    """Write every layer; the styles by layer."""
+    styles: dict[str, str] = {}
+    for name, frame in layers.items():
+        if "geometry" not in frame:
+            _write(_columns(frame), path, name)
+            continue
+        dimensions = _dimensions(frame, 1 if name == "contacts" else 2)
+        _write_features(frame, path, name, dimensions)
+        if name in looks:
+            styles[name] = looks[name].qml(dimensions)
+    return styles
 
 
 @dataclass(frozen=True)

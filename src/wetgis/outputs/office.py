@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from wetgis.outputs.atomic import replacing
+from wetgis.outputs.atomic import failed, replacing
 from wetgis.outputs.palette import STATUS_COLOURS
 from wetgis.outputs.tables import (
     guard,
@@ -85,6 +85,7 @@ def write_workbook(screening: Screening, path: str | Path, *, all_findings: bool
         Where the file cannot be written.
     """
     import xlsxwriter
+    from xlsxwriter.exceptions import XlsxWriterException
 
     findings = in_order("findings", screening.findings)
     tables = {
@@ -110,8 +111,9 @@ def write_workbook(screening: Screening, path: str | Path, *, all_findings: bool
                 _table(book.add_worksheet(name), plain(_with_words(frame)), formats)
             _columns(book.add_worksheet("Columns"), tables["Measures"], formats)
             book.set_properties({"title": guard(screening.title), "comments": _about()})
-        finally:
             book.close()
+        except XlsxWriterException as error:
+            raise failed(Path(path), error) from error
 
 
 def _about() -> str:

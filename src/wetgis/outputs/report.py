@@ -69,8 +69,9 @@ def write_report(screening: Screening, path: str | Path) -> None:
     OutputError
         Where the file cannot be written.
     """
+    page = report_html(screening)
     with replacing(Path(path)) as temporary:
-        temporary.write_text(report_html(screening), encoding="utf-8", newline="\n")
+        temporary.write_text(page, encoding="utf-8", newline="\n")
 
 
 def report_html(screening: Screening) -> str:
