@@ -22,6 +22,7 @@ import shapely
 
 from wetgis.crs import ft_per_unit, require_measuring_crs, require_same_crs
 from wetgis.errors import GeometryError
+from wetgis.rings import outlines
 from wetgis.segments import SegmentGrid, Segments, in_threads, segments
 from wetgis.shapes import usable
 
@@ -98,7 +99,10 @@ class Zone:
         self.quads = quad_segments(float(distances.max(initial=1.0)), tolerance)
         self.boundary: Segments = segments(geometries)
         self.radii = distances[self.boundary.owner]
-        self.grid = SegmentGrid(self.boundary.rows, max(float(distances.max(initial=1.0)), 1e-9))
+        # cells smaller than the distance: those between a point and its outline are empty
+        self.grid = SegmentGrid(
+            self.boundary.rows, max(float(distances.max(initial=1.0)) / 2, 1e-9)
+        )
         self._tree: shapely.STRtree | None = None
 
     @property
@@ -157,8 +161,8 @@ class Zone:
 
     def deviations(self, zone: Any, box: Floats | None) -> tuple[Floats, Floats]:
         """Points of an outline (vertices, chord middles) and how far each is off, CRS units."""
-        rings = shapely.get_rings(shapely.get_parts(zone))
-        xy, of = shapely.get_coordinates(rings, return_index=True)
+        rings = outlines(np.array([zone], dtype=object))
+        xy, of = rings.xy, rings.of_vertices()
         joined = of[1:] == of[:-1]
         points = np.concatenate([xy, ((xy[1:] + xy[:-1]) / 2)[joined]])
         if box is not None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import shapely
 
-from wetgis.segments import Edges, edges, in_threads
+from wetgis.segments import Edges, edges, in_threads, sorted_by_x
 from wetgis.shapes import areal, of_dimension, union_groups
 
 if TYPE_CHECKING:
@@ -243,6 +243,7 @@ class Subdivided:
         self.geometries = np.concatenate([geometries[whole], pieces.geometries])
         self.owners = np.concatenate([whole, np.flatnonzero(large)[pieces.owners]])
         self.edges: Edges = edges(self.geometries)
+        self.split, self.widest = sorted_by_x(self.edges, 1 / 4)
 
     def total(self, values: Floats) -> Floats:
         """Sums over the parts of each subject: n, or n x k."""
@@ -257,6 +258,7 @@ class CellLayer:
     def __init__(self, geometries: Geometries, grid: CellGrid) -> None:
         self.grid = grid
         self.edges: Edges = edges(geometries)
+        self.split, self.widest = sorted_by_x(self.edges, 1 / 16)
         self.shape = (grid.columns, grid.rows)
         ranges = grid.ranges(self.edges.boxes)
         ranges[:, [0, 2]] = np.maximum(ranges[:, [0, 2]], 0)
@@ -291,8 +293,9 @@ class CellLayer:
         first = np.array([grid.i0, grid.j0])
         in_threads(
             lambda s, e: kernels.cell_areas(
-                own.rows, own.offsets, boxes, layer.rows, layer.offsets, layer.boxes, grid.size,
-                first, self.shape, self.cells, self.members, table, out, s, e,
+                own.rows, own.offsets, boxes, subjects.split, subjects.widest,
+                layer.rows, layer.offsets, layer.boxes, self.split, self.widest,
+                grid.size, first, self.shape, self.cells, self.members, table, out, s, e,
             ),
             len(out), chunk=2048, threads=threads,
         )  # fmt: skip

@@ -15,6 +15,7 @@ import shapely
 
 from wetgis.buffers import TOLERANCE_FT, Audit, Zone
 from wetgis.cells import CellGrid, Pieces, cut, dissolve
+from wetgis.rings import outlines
 from wetgis.shapes import areal, union_groups
 
 if TYPE_CHECKING:
@@ -62,22 +63,17 @@ def zone_in_cells(zone: Zone, grid: CellGrid) -> tuple[Pieces, Audit]:
 
 def _deviations(zone: Zone, pieces: Pieces, grid: CellGrid) -> tuple[Ints, Floats]:
     """The cell of each point of the outlines inside its cell, and how far the point is off."""
-    rings, of_ring = shapely.get_rings(pieces.geometries, return_index=True)
-    xy, of_xy = shapely.get_coordinates(rings, return_index=True)
-    joined = of_xy[1:] == of_xy[:-1]
-    middle = ((xy[1:] + xy[:-1]) / 2)[joined]
-    points = np.concatenate([xy, middle])
-    cells = (
-        pieces.cells[of_ring[np.concatenate([of_xy, of_xy[1:][joined]])]]
-        if len(of_xy)
-        else np.zeros(0, np.int64)
-    )
-    low = np.column_stack([grid.i0 + cells // grid.rows, grid.j0 + cells % grid.rows]) * grid.size
-    high = (
-        np.column_stack([grid.i0 + cells // grid.rows, grid.j0 + cells % grid.rows]) + 1
-    ) * grid.size
-    inner = ((points > low) & (points < high)).all(axis=1)
-    points, cells = points[inner], cells[inner]
+    rings = outlines(pieces.geometries)
+    xy, cell = rings.xy, pieces.cells[rings.owner[rings.of_vertices()]]
+    inner = np.ones(len(xy), bool)
+    inner[rings.offsets[1:] - 1] = False
+    start = np.flatnonzero(inner)
+    # the last vertex of a ring is its first
+    points = np.concatenate([xy[start], (xy[start] + xy[start + 1]) / 2])
+    cells = np.concatenate([cell[start], cell[start]])
+    low = np.column_stack([grid.i0 + cells // grid.rows, grid.j0 + cells % grid.rows])
+    within = ((points > low * grid.size) & (points < (low + 1) * grid.size)).all(axis=1)
+    points, cells = points[within], cells[within]
     return cells, zone.grid.deviation(points, zone.radii, zone.reach, zone.threads)
 
 

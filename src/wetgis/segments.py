@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import shapely
+
+from wetgis.rings import line_parts, outlines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +29,7 @@ __all__ = [
     "in_threads",
     "nearest_distance",
     "segments",
+    "sorted_by_x",
 ]
 
 
@@ -40,8 +44,16 @@ def in_threads(
     spans = [(s, min(s + chunk, count)) for s in range(0, count, chunk)]
     if threads < 2 or len(spans) < 2:
         return [work(*span) for span in spans]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(lambda span: work(*span), spans))
+    if threads not in _pools:
+        _pools[threads] = ThreadPoolExecutor(threads)
+    return list(_pools[threads].map(lambda span: work(*span), spans))
+
+
+#: Pools by their number of threads: making one anew costs as much as a small piece of work.
+_pools: dict[int, ThreadPoolExecutor] = {}
+if hasattr(os, "register_at_fork"):
+    # the threads of a pool do not live on in a forked process
+    os.register_at_fork(after_in_child=_pools.clear)
 
 
 @dataclass(frozen=True)
@@ -66,60 +78,47 @@ class Segments:
     offsets: Ints
 
 
-def _ring_coordinates(geometries: Geometries) -> tuple[Floats, Ints, Ints, Ints]:
-    """Coordinates of all rings, the ring of each, the geometry of each ring, its sign."""
-    parts, of_part = shapely.get_parts(geometries, return_index=True)
-    areal = shapely.get_type_id(parts) == 3
-    parts, of_part = parts[areal], of_part[areal]
-    rings, of_ring = shapely.get_rings(parts, return_index=True)
-    shell = np.r_[True, of_ring[1:] != of_ring[:-1]] if len(rings) else np.zeros(0, bool)
-    sign = np.where(shapely.is_ccw(rings), 1, -1) * np.where(shell, 1, -1)
-    xy, of_xy = shapely.get_coordinates(rings, return_index=True)
-    return xy, of_xy, of_part[of_ring] if len(rings) else np.zeros(0, np.int64), sign
-
-
 def edges(geometries: Geometries) -> Edges:
     """The signed edges of polygons; None, empty, points and lines have none.
 
     Whatever way a ring is stored, a shell counts positive and a hole negative.
     """
+    from wetgis import kernels
+
     geometries = np.asarray(geometries, dtype=object)
-    xy, of_xy, owner, sign = _ring_coordinates(geometries)
-    start = np.flatnonzero(of_xy[1:] == of_xy[:-1])
-    first, second, ring = xy[start], xy[start + 1], of_xy[start]
-    moves = first[:, 0] != second[:, 0]
-    first, second, ring = first[moves], second[moves], ring[moves]
-    right = first[:, 0] < second[:, 0]
-    rows = np.empty((len(first), 5))
-    rows[:, :2] = np.where(right[:, None], first, second)
-    rows[:, 2:4] = np.where(right[:, None], second, first)
-    # a counter-clockwise shell runs rightwards along its lower side
-    rows[:, 4] = np.where(right, -1.0, 1.0) * sign[ring]
-    counts = np.bincount(owner[ring], minlength=len(geometries)) if len(ring) else 0
-    offsets = np.zeros(len(geometries) + 1, np.int64)
-    offsets[1:] = np.cumsum(np.broadcast_to(counts, len(geometries)))
-    return Edges(rows, offsets, shapely.bounds(geometries))
+    rings = outlines(geometries)
+    rows = np.empty((max(len(rings.xy) - len(rings.owner), 0), 5))
+    counts = np.zeros(len(geometries), np.int64)
+    used = kernels.signed_edges(rings.xy, rings.offsets, rings.shell, rings.owner, rows, counts)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Edges(rows[:used], offsets, shapely.bounds(geometries))
+
+
+def sorted_by_x(made: Edges, fraction: float) -> tuple[Ints, Floats]:
+    """Sort edges in place so that those over a subject are found by halving.
+
+    Edges longer than a fraction of their polygon's box come first. Gives the first of the others
+    of each polygon, from which on they are sorted, and the longest of them along x.
+    """
+    from wetgis import kernels
+
+    count = len(made.offsets) - 1
+    split, widest = np.zeros(count, np.int64), np.zeros(count)
+    kernels.sort_edges(made.rows, made.offsets, made.boxes, fraction, split, widest)
+    return split, widest
 
 
 def segments(geometries: Geometries) -> Segments:
     """All boundaries and lines as segments; a point is a segment of no length."""
     geometries = np.asarray(geometries, dtype=object)
-    parts, of_part = shapely.get_parts(geometries, return_index=True)
-    kind = shapely.get_type_id(parts)
-    lines, owner = parts[kind != 3], of_part[kind != 3]
-    rings, of_ring = shapely.get_rings(parts[kind == 3], return_index=True)
-    lines = np.concatenate([lines, rings])
-    owner = np.concatenate([owner, of_part[kind == 3][of_ring]]).astype(np.int64)
-    order = np.argsort(owner, kind="stable")
-    lines, owner = lines[order], owner[order]
-    single = shapely.get_type_id(lines) == 0
-    lines[single] = shapely.linestrings(
-        np.repeat(shapely.get_coordinates(lines[single]), 2, axis=0).reshape(-1, 2, 2)
-    )
-    xy, of_xy = shapely.get_coordinates(lines, return_index=True)
-    start = np.flatnonzero(of_xy[1:] == of_xy[:-1])
+    lines, owner = line_parts(geometries)
+    xy = shapely.get_coordinates(lines)
+    last = np.cumsum(shapely.get_num_coordinates(lines)) - 1
+    inner = np.ones(len(xy), bool)
+    inner[last] = False
+    start = np.flatnonzero(inner)
     rows = np.concatenate([xy[start], xy[start + 1]], axis=1)
-    owner = owner[of_xy[start]]
+    owner = np.repeat(owner, np.maximum(shapely.get_num_coordinates(lines) - 1, 0))
     offsets = np.zeros(len(geometries) + 1, np.int64)
     offsets[1:] = np.cumsum(np.bincount(owner, minlength=len(geometries)))
     return Segments(rows, owner, offsets)
@@ -127,6 +126,9 @@ def segments(geometries: Geometries) -> Segments:
 
 class SegmentGrid:
     """A uniform grid over segments; the same answers whatever its cell size.
+
+    ``rows`` holds the segments cell after cell, so that those of a cell lie side by side in
+    memory; one that meets several cells stands in each. ``members``: their own numbers.
 
     Parameters
     ----------
@@ -143,9 +145,10 @@ class SegmentGrid:
             self.size, self.ox, self.oy, self.shape = size, 0.0, 0.0, (1, 1)
             self.cells, self.members = np.zeros(2, np.int64), np.zeros(0, np.int64)
             return
-        xs, ys = rows[:, [0, 2]], rows[:, [1, 3]]
-        self.ox, self.oy = float(xs.min()), float(ys.min())
-        width, height = float(xs.max()) - self.ox, float(ys.max()) - self.oy
+        low = np.minimum(rows[:, :2], rows[:, 2:]).min(axis=0)
+        high = np.maximum(rows[:, :2], rows[:, 2:]).max(axis=0)
+        self.ox, self.oy = float(low[0]), float(low[1])
+        width, height = float(high[0]) - self.ox, float(high[1]) - self.oy
         self.size = max(size, float(np.sqrt(width * height / 4e6)), max(width, height) / 1e6)
         self.shape = (int(width / self.size) + 1, int(height / self.size) + 1)
         counts = np.zeros(self.shape[0] * self.shape[1] + 1, np.int64)
@@ -156,19 +159,20 @@ class SegmentGrid:
         kernels.grid_fill(
             self.rows, self.size, self.ox, self.oy, self.shape, self.cells, filled, self.members
         )
+        self.rows = self.rows[self.members]
 
     def deviation(self, points: Floats, radii: Floats, reach: float, threads: int = 2) -> Floats:
         """Distance from each point to the nearest segment less that segment's radius."""
         from wetgis import kernels
 
-        points = np.ascontiguousarray(points)
+        points, own = np.ascontiguousarray(points), radii[self.members]
         out = np.full(len(points), np.inf)
         in_threads(
             lambda s, e: kernels.outline_deviation(
-                points, reach, self.rows, radii, self.size, self.ox, self.oy, self.shape,
-                self.cells, self.members, out, s, e,
+                points, reach, self.rows, own, self.size, self.ox, self.oy, self.shape,
+                self.cells, out, s, e,
             ),
-            len(points), chunk=4096, threads=threads,
+            len(points), chunk=16384, threads=threads,
         )  # fmt: skip
         return out
 
@@ -208,7 +212,7 @@ def nearest_distance(own: Segments, grid: SegmentGrid, *, out: Floats, threads: 
     in_threads(
         lambda s, e: kernels.nearest(
             own.rows, runs, boxes, own_offsets, grid.rows, grid.size, grid.ox, grid.oy,
-            grid.shape, grid.cells, grid.members, part, s, e,
+            grid.shape, grid.cells, part, s, e,
         ),
         len(chosen), chunk=1024, threads=threads,
     )  # fmt: skip
