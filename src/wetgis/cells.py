@@ -60,6 +60,16 @@ class CellGrid:
             * self.size
         )
 
+    def finer(self, times: int) -> CellGrid:
+        """The same window with that many cells for each along a side."""
+        return CellGrid(
+            self.size / times,
+            self.i0 * times,
+            self.j0 * times,
+            self.columns * times,
+            self.rows * times,
+        )
+
     def ranges(self, bounds: Floats) -> Ints:
         """First and last column and row under each box, relative to the window."""
         out = np.zeros((len(bounds), 4), np.int64)

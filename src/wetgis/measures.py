@@ -234,7 +234,8 @@ def _disturbed(frame: _Frame) -> dict[str, Floats]:
 
 def _interior_lines(frame: _Frame) -> tuple[Ints, Floats]:
     """Pairs of an areal subject and a watercourse line inside it: the subject, and feet inside."""
-    pieces = cut(frame.scene.features["watercourses"].lines, frame.grid, dimension=1)
+    # in short pieces: a pair costs what its piece has vertices
+    pieces = cut(frame.scene.features["watercourses"].lines, frame.grid.finer(4), dimension=1)
     # a reach that is drawn twice has its length once
     lines, _ = of_dimension(union_groups(pieces.geometries, pieces.cells)[1], 1)
     own, owners = frame.parts.geometries, frame.parts.owners
