@@ -5,6 +5,7 @@ Ids stay text with their leading zeros, numbers stay numbers, and no cell is a f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +35,14 @@ from wetgis.schema import SCHEMA_VERSION, STATUSES
 if TYPE_CHECKING:
     from wetgis.screening import Screening
 
-__all__ = ["write_workbook"]
+__all__ = ["write_book", "write_workbook"]
 
+_OPTIONS = {
+    "strings_to_formulas": False,
+    "strings_to_urls": False,
+    "strings_to_numbers": False,
+    "constant_memory": True,
+}
 _ROWS_OF_A_SHEET = 1_048_576
 _LONGEST_CELL = 32_767
 _TEXT_WIDTH = 92
@@ -95,14 +102,8 @@ def write_workbook(screening: Screening, path: str | Path, *, all_findings: bool
         "Checklist": screening.checklist,
         "Issues": issues_in_order(screening.issues),
     }
-    options = {
-        "strings_to_formulas": False,
-        "strings_to_urls": False,
-        "strings_to_numbers": False,
-        "constant_memory": True,
-    }
     with replacing(Path(path)) as temporary:
-        book = xlsxwriter.Workbook(str(temporary), options)
+        book = xlsxwriter.Workbook(str(temporary), _OPTIONS)
         try:
             colours = {name: {"bg_color": colour} for name, colour in STATUS_COLOURS.items()}
             formats = {name: book.add_format(kind) for name, kind in (_FORMATS | colours).items()}
@@ -114,6 +115,27 @@ def write_workbook(screening: Screening, path: str | Path, *, all_findings: bool
             book.close()
         except XlsxWriterException as error:
             raise failed(Path(path), error) from error
+
+
+def write_book(tables: Mapping[str, pd.DataFrame], path: str | Path, title: str) -> None:
+    """Write tables as the sheets of a workbook, by name; ids stay text, nothing is a formula.
+
+    Raises
+    ------
+    OutputError
+        Where the file cannot be written.
+    """
+    import xlsxwriter
+
+    with replacing(Path(path)) as temporary:
+        book = xlsxwriter.Workbook(str(temporary), _OPTIONS)
+        try:
+            formats = {name: book.add_format(kind) for name, kind in _FORMATS.items()}
+            for name, frame in tables.items():
+                _table(book.add_worksheet(name), plain(frame), formats)
+            book.set_properties({"title": guard(title), "comments": _about()})
+        finally:
+            book.close()
 
 
 def _about() -> str:
