@@ -106,9 +106,9 @@ def against(name: str, given: argparse.Namespace, county: Path, work: Path, mine
         print(f"{peer.TITLE:28s} failed: {run.error}", flush=True)
         return False
     wall, cpu, told = scope(run, mine)
-    ratio = f"{run.wall / wall:6.1f} x wall"
-    if run.sample == 1:
-        ratio += f", {run.cpu / cpu:6.1f} x CPU"
+    ratio = f"{run.wall / wall:.1f} x wall, {run.cpu / cpu:.1f} x CPU"
+    if run.sample > 1:
+        ratio += f", on 1 parcel in {run.sample}"
     line(peer.TITLE, run, f"{ratio}  ({told})")
     print(f"{'':28s} {', '.join(f'{k} {v}' for k, v in run.versions.items())}")
     return _differs(name, county, run, mine)

@@ -24,11 +24,6 @@ def _versions(names: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _cpu(who: int) -> float:
-    used = resource.getrusage(who)
-    return used.ru_utime + used.ru_stime
-
-
 def main() -> None:
     """Do the job and print what it took as one line of JSON."""
     parser = argparse.ArgumentParser()
@@ -39,8 +34,6 @@ def main() -> None:
     given = parser.parse_args()
     engine = importlib.import_module(f"benchmarks.peers.{given.name}")
     engine.prepare()
-    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    before = sum(_cpu(w) for w in who)
     clock = Clock()
     answers = engine.run(given.county, clock, given.sample)
     outside = float(getattr(engine, "outside_cpu", lambda: 0.0)())
@@ -48,7 +41,7 @@ def main() -> None:
     np.savez(given.out, **answers)
     result = {
         "wall": clock.total,
-        "cpu": sum(_cpu(w) for w in who) - before + outside,
+        "cpu": clock.cpu + outside,
         "outside_cpu": outside,
         "rss_mb": memory,
         "phases": clock.phases,

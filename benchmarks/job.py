@@ -29,24 +29,26 @@ ANSWERS = (*AREAS, *DISTANCES, "steep")
 
 
 class Clock:
-    """Seconds of wall clock by phase; a phase that was done on a sample is scaled up."""
+    """Wall clock and CPU seconds by phase; a phase done on a sample is scaled up."""
 
     def __init__(self) -> None:
         self.phases: dict[str, float] = {}
-        self._last = time.perf_counter()
+        self.cpu = 0.0
+        self.start()
 
     def start(self) -> None:
         """Forget what was before."""
-        self._last = time.perf_counter()
+        self._last, self._used = time.perf_counter(), time.process_time()
 
     def __call__(self, phase: str, times: float = 1.0) -> None:
-        now = time.perf_counter()
+        now, used = time.perf_counter(), time.process_time()
         self.phases[phase] = self.phases.get(phase, 0.0) + (now - self._last) * times
-        self._last = now
+        self.cpu += (used - self._used) * times
+        self._last, self._used = now, used
 
     @property
     def total(self) -> float:
-        """All phases together."""
+        """Wall clock of all phases together."""
         return sum(self.phases.values())
 
 
