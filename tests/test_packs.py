@@ -215,7 +215,9 @@ def test_an_empty_citation_is_none(small: Path) -> None:
 
 
 def test_an_unused_parameter_is_refused(small: Path) -> None:
-    extra = SMALL + """
+    extra = (
+        SMALL
+        + """
 [parameters.spare]
 value = 3
 unit = "ft"
@@ -224,6 +226,7 @@ cite = "1-3"
 cite_status = "exact"
 says = "Nothing uses it."
 """
+    )
     text = refused(extra, small)
     assert "parameters.spare" in text
     assert "uses this parameter" in text
@@ -263,13 +266,16 @@ def test_twice_the_same_id(small: Path) -> None:
 
 
 def test_every_problem_is_told_to_the_one_who_checks() -> None:
-    text = SMALL.replace('kind = "within_reach"', 'kind = "nothing"') + """
+    text = (
+        SMALL.replace('kind = "within_reach"', 'kind = "nothing"')
+        + """
 [parameters.spare]
 unit = "ft"
 cite = "1-3"
 cite_status = "exact"
 says = "Nothing uses it."
 """
+    )
     _, problems = problems_of(text)
     assert len(problems) == 3
 
@@ -283,7 +289,7 @@ def test_a_pack_that_is_not_there(tmp_path: Path) -> None:
         load_pack("rye-ny-159")
     with pytest.raises(PackError, match="cannot be read"):
         load_pack(tmp_path / "none.toml")
-    (tmp_path / "latin.toml").write_bytes(b"title = \"\xe9\"")
+    (tmp_path / "latin.toml").write_bytes(b'title = "\xe9"')
     with pytest.raises(PackError, match="UTF-8"):
         load_pack(tmp_path / "latin.toml")
 
@@ -420,6 +426,8 @@ def test_the_law_half_has_no_numbers_of_its_own(name: str) -> None:
 @pytest.mark.parametrize("name", [*LAW_MODULES, "packs/__init__", "packs/model", "packs/reading"])
 def test_the_law_half_loads_no_geometry_library(name: str) -> None:
     tree = ast.parse((PACKAGE / f"{name}.py").read_text("utf-8"))
-    roots = {a.name.split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    roots = {
+        a.name.split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names
+    }
     roots |= {str(n.module).split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
     assert not roots & GEOMETRY

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from wetgis.determination import nothing_mapped
 from wetgis.doubts import Bools, Trial, Words
 from wetgis.packs.model import Rule
 from wetgis.places import CONDITIONAL, OF_RIGHT, RANK, Answer, Places, places, strictest
@@ -77,10 +76,9 @@ class Chosen:
         why = np.array(["; ".join(answer.why) for answer in self.now], dtype=object)
         return append(note, self.within & (why != ""), why)
 
-    def answer(self, case: Case, hidden: Bools) -> Words:
+    def answer(self, hidden: Bools) -> Words:
         """The word of each: the decision's within, the screening's outside."""
-        outside = nothing_mapped(case, self.place.frame)[self.keep]
-        answer = np.where(self.within, self.word, outside)
+        answer = np.where(self.within, self.word, self.place.outside[self.keep])
         return np.where(hidden, "cannot_tell", answer).astype(object)
 
 
@@ -113,7 +111,7 @@ def _regulated_rows(case: Case, rule: Rule, chosen: Chosen, more: Words) -> pd.D
     )  # fmt: skip
     return rows(case, rule, chosen.frame, Outcome(
         chosen.within, hidden | conditional, trial, chosen.flags, needs=chosen.needs(hidden),
-        note=chosen.note(more), answer=chosen.answer(case, hidden),
+        note=chosen.note(more), answer=chosen.answer(hidden),
         limit=case.limit(rule, "reach"), layers=rule.features,
     ))  # fmt: skip
 
@@ -137,6 +135,8 @@ def regulated_activity(case: Case, rule: Rule, subject_kind: str) -> list[pd.Dat
     out = []
     for place in places(case, rule):
         chosen = _with_code(place, str(rule.activity))
+        if not chosen.now:
+            continue
         out.append(_regulated_rows(case, rule, chosen, words(len(chosen.now))))
     return out
 
@@ -146,13 +146,15 @@ def use_of_right(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataFrame
     out = []
     for place in places(case, rule):
         chosen = _with_code(place, str(rule.activity))
+        if not chosen.now:
+            continue
         hidden, within = chosen.hidden, chosen.within
         conditional = within & (chosen.word == CONDITIONAL)
         note = chosen.note(words(len(chosen.now)))
         note = append(note, ~within & ~hidden, "outside what is mapped")
         out.append(rows(case, rule, chosen.frame, Outcome(
             within & (chosen.word == OF_RIGHT), hidden | conditional, flags=chosen.flags,
-            needs=chosen.needs(hidden), note=note, answer=chosen.answer(case, hidden),
+            needs=chosen.needs(hidden), note=note, answer=chosen.answer(hidden),
             layers=rule.features,
         )))  # fmt: skip
     return out

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from wetgis.activities import Job, jobs
+from wetgis.determination import nothing_mapped
 from wetgis.doubts import Bools, Trial, Words
 from wetgis.ground import only_slivers
 from wetgis.nearness import drawn_note, parts_note
@@ -61,6 +62,7 @@ class Places:
     sliver: Bools  # what meets a wetland or watercourse is no wider than a line
     note: Words
     jobs: list[Job]
+    outside: Words  # the answer where nothing mapped is within reach
     answers: list[dict[str, Answer]] = field(default_factory=list)
     could: list[dict[str, Answer]] = field(default_factory=list)
     nearly: list[dict[str, Answer]] = field(default_factory=list)
@@ -86,6 +88,7 @@ def _places(case: Case, rule: Rule) -> list[Places]:
             known, _possible_places(case, rule, frame, reach, known),
             _near_places(rule, reach, known), only_slivers(case, frame, rule.features),
             words(len(frame)), jobs(frame, case.pack, list(case.packs) or [case.pack]),
+            nothing_mapped(case, frame),
         )  # fmt: skip
         place.note = _place_note(case, rule, place)
         _decide(case, place)
