@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from benchmarks.job import ANSWERS, BUFFER_FT, QUADS
 from benchmarks.peers.layers import read
 
-__all__ = ["Agreement", "agreement", "within_bounds"]
+__all__ = ["Agreement", "agreement", "by_geos", "judged", "within_bounds"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -51,6 +51,16 @@ def agreement(ours: dict[str, Floats], theirs: dict[str, Floats]) -> Agreement:
         k = int(np.nanargmax(off))
         worst[name], row[name] = float(off[k]), int(theirs["row"][k])
     return Agreement(worst, row)
+
+
+def by_geos(county: Path, name: str, row: int) -> float:
+    """The area of one parcel on one layer, by a union and an intersection of GEOS."""
+    kind = {"wet": "wetlands", "hyd": "hydric", "flood": "floodplain"}[name]
+    layers = read(county, 1)
+    own = layers["parcels"].geometry.iloc[row]
+    layer = layers[kind].geometry.to_numpy()
+    near = layer[shapely.STRtree(layer).query(own, predicate="intersects")]
+    return float(shapely.area(shapely.intersection(shapely.union_all(near), own)))
 
 
 def doubtful(ours: dict[str, Floats], theirs: dict[str, Floats], count: int) -> Ints:
