@@ -404,6 +404,19 @@ def test_targets(lots: gpd.GeoDataFrame, tmp_path: Path) -> None:
         read_layer(path, source_crs="New York")
 
 
+def test_a_target_that_must_not_be_measured_in_is_a_warning(lots: gpd.GeoDataFrame) -> None:
+    for code in (4326, 3857, 5070):
+        assert "unfit_crs" in codes(read_layer(lots, "parcels", crs=code), "warning")
+    far = lots.set_geometry(lots.translate(6_000_000, 0))
+    assert "unfit_crs" not in codes(read_layer(far, "parcels", crs=2260))
+
+
+def test_small_plan_coordinates_are_not_degrees(tmp_path: Path) -> None:
+    ring = [[0, 0], [240, 0], [240, 80], [0, 80], [0, 0]]
+    with pytest.raises(CrsError, match="contradict"):
+        read_layer(geojson(tmp_path / "a.geojson", [ring]), "wetlands")
+
+
 def test_a_missing_prj_is_asked_for(lots: gpd.GeoDataFrame, tmp_path: Path) -> None:
     save(lots.to_crs(32118), tmp_path / "a.shp")
     (tmp_path / "a.prj").unlink()
@@ -586,6 +599,21 @@ def test_an_id_column_is_used_and_a_shapefiles_cut_name_found(
     path = save(lots, tmp_path / "a.shp")
     assert read_layer(path)["id"].tolist() == ["10", "11", "12"]
     assert read_layer(path, id="Permanent_Identifier")["id"].tolist() == ["a", "b", "c"]
+
+
+def test_a_column_id_of_zeros_names_nothing() -> None:
+    frame = gpd.GeoDataFrame({"Id": [0, 0]}, geometry=[square(), square(200)], crs=2260)
+    got = read_layer(frame, "wetlands")
+    assert got["id"].nunique() == 2
+    assert "bad_value" in codes(got, "note")
+    assert read_layer(frame, "wetlands", id="Id")["id"].tolist() == ["0", "0"]
+    assert read_layer(frame.iloc[:1], "wetlands")["id"].tolist() == ["0"]
+
+
+def test_keep_is_checked(lots: gpd.GeoDataFrame) -> None:
+    assert "zone_no" in read_layer(lots, "parcels", keep=["zone_no"]).columns
+    with pytest.raises(InputError, match="did you mean 'ZONE_NO'"):
+        read_layer(lots, "parcels", keep=["ZONE"])
 
 
 def test_duplicates(tmp_path: Path) -> None:

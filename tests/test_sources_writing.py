@@ -97,6 +97,18 @@ def test_a_name_that_differs_only_in_case_or_after_ten_characters(tmp_path: Path
         assert got[written].iloc[0] == columns[column][0]
 
 
+@pytest.mark.parametrize("ending", FORMATS)
+def test_columns_that_a_format_keeps_for_itself(tmp_path: Path, ending: str) -> None:
+    columns = {"fid": [5, 5], "ID": [1, 2], "id": ["a", "b"], "geom": ["x", "y"], "Geom": [7, 8]}
+    points = [shapely.Point(X, Y), shapely.Point(X, Y + 1)]
+    frame = gpd.GeoDataFrame(columns, geometry=points, crs=2260)
+    names = write_layer(frame, tmp_path / f"a{ending}")["names"]
+    got = read_layer(tmp_path / f"a{ending}", id=names["id"]).sort_values("id")
+    for column in ("fid", "ID", "geom", "Geom"):
+        assert got[names[column]].tolist() == columns[column]
+    assert got["id"].tolist() == ["a", "b"]
+
+
 def test_a_generated_id_is_not_written(tmp_path: Path) -> None:
     frame = gpd.GeoDataFrame({"a": [1]}, geometry=[shapely.box(X, Y, X + 1, Y + 1)], crs=2260)
     got = read_layer(frame, "parcels")

@@ -291,7 +291,7 @@ def check_coordinates(crs: CRS, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """
     if crs.is_geographic:
         per_degree = np.degrees(crs.axis_info[0].unit_conversion_factor)
-        beyond = (np.abs(x * per_degree) > 360.0 + 1e-9) | (np.abs(y * per_degree) > 90.0 + 1e-9)
+        beyond = (np.abs(x * per_degree) > 180.0 + 1e-6) | (np.abs(y * per_degree) > 90.0 + 1e-6)
         return np.asarray(beyond)
     to = projector(crs)
     lon, lat = to.transform(x, y, direction="INVERSE", errcheck=False)

@@ -14,7 +14,7 @@ _HOMES = {
     "check_model": "keys",
     "join_table": "join",
     "load": "reading",
-    "number_records": "reading",
+    "number_records": "records",
     "parse_keys": "keys",
     "read_layer": "reading",
     "read_table": "tables",

@@ -155,6 +155,10 @@ def canonical_columns(
         if column is not None:
             came_from[canonical] = column
             out[canonical] = table[column]
+    for name in keys.keep:
+        column = find_column(list(table.columns), name, where=about["file"])
+        if name not in out.columns:
+            out[name] = table[column]
     for canonical in [c for c in came_from if c in wanted or c in keys.fields]:
         out[canonical] = _clean(out[canonical], canonical, log, about)
     _check_basis(out, log, about)
@@ -172,9 +176,13 @@ def _by_alias(columns: Sequence[Any], canonical: str, aliases: Sequence[str]) ->
 
 
 def _is_owner(column: str, keys: LayerKeys) -> bool:
-    named = {*keys.keep, *keys.fields.values()}
-    named |= set(keys.id if isinstance(keys.id, list) else [keys.id or ""])
-    return column not in named and bool(_OWNER.search(column)) and column.lower() != "owner_type"
+    named = {name.lower() for name in (*keys.keep, *keys.fields.values())}
+    named |= {n.lower() for n in (keys.id if isinstance(keys.id, list) else [keys.id or ""])}
+    return (
+        column.lower() not in named
+        and bool(_OWNER.search(column))
+        and column.lower() != "owner_type"
+    )
 
 
 def _clean(values: pd.Series[Any], canonical: str, log: IssueLog, about: dict[str, str]) -> Any:
@@ -293,9 +301,10 @@ def text_key(value: Any) -> Any:
 
 
 def id_column(
-    table: pd.DataFrame, kind: str | None, keys: LayerKeys, where: str
+    table: pd.DataFrame, kind: str | None, keys: LayerKeys, log: IssueLog, about: dict[str, str]
 ) -> tuple[pd.Series[Any] | None, str]:
     """The ids that a file has, as text, and the column they came from; None where it has none."""
+    where = about["file"]
     columns = list(table.columns)
     if keys.id is not None:
         names = [keys.id] if isinstance(keys.id, str) else keys.id
@@ -309,8 +318,15 @@ def id_column(
     names = [own] if own else ["id", *ID_ALIASES.get(kind or "", ())]
     for name in names:
         column = _find(columns, name)
-        if column is not None and (keys_as_text := _key_text(table[column])).notna().any():
-            return keys_as_text, column
+        if column is None or not (found_ids := _key_text(table[column])).notna().any():
+            continue
+        if own is None and len(table) > 1 and (found_ids == "0").all():
+            # editors leave a column Id of zeros behind; it names nothing. Another value may
+            # well be the id of all: a wetland in several records
+            text = f"column {column} holds 0 for all records; it was not taken as id."
+            log.add("note", "bad_value", text, **about)
+            continue
+        return found_ids, column
     return None, ""
 
 

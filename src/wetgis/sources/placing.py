@@ -103,6 +103,8 @@ def place(
         log.add("warning", "outside_area_of_use", outside + hint + ".", **context.about)
     working = _working_crs(source, target, bounds, context, log)
     moved, operation = _move(geoms, ids, source, working, context, log)
+    if target is not None:
+        _warn_of_target(moved, target, context, log)
     return Placed(moved, working, source, operation, bounds)
 
 
@@ -240,6 +242,18 @@ def _working_crs(
         **context.about,
     )
     return found
+
+
+def _warn_of_target(geoms: Objects, target: CRS, context: _Context, log: IssueLog) -> None:
+    """Say that nothing may be measured in a target of degrees or of distorted angles.
+
+    A scale that is off far from the work is no fault of the target's: layers reach further.
+    """
+    bounds = _bounds(geoms)
+    reason = fit_to_measure(target, bounds) if bounds is not None else ""
+    if reason and "the scale of" not in reason:
+        effect = "measuring in it is refused"
+        log.add("warning", "unfit_crs", f"{reason}.", effect=effect, **context.about)
 
 
 def _move(

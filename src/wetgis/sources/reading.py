@@ -20,6 +20,7 @@ from wetgis.sources.containers import Found, choose_layers, find
 from wetgis.sources.decode import RawLayer, read_raw
 from wetgis.sources.keys import LayerKeys, nearest, parse_keys
 from wetgis.sources.kinds import ANY_DIMENSION, DIMENSIONS, enrich
+from wetgis.sources.records import full_ids, labelled, number_records, raw_notes
 from wetgis.validity import mend, screen_out
 
 if TYPE_CHECKING:
@@ -287,15 +288,14 @@ def _issue(row: dict[str, Any]) -> Issue:
 def _prepare(raw: RawLayer, context: _Context, target: CRS | None, carried: Carried) -> _Piece:
     """One layer, from what the file holds to what can be measured."""
     import geopandas as gpd
-    import pandas as pd
 
     log, kind, keys, about = IssueLog(), context.kind, context.keys, context.about
     log.extend(carried)
-    ids, id_from = columns.id_column(raw.table, kind, keys, context.record.path)
+    ids, id_from = columns.id_column(raw.table, kind, keys, log, about)
     generated = ids is None
     made = columns.generated_ids(raw.geoms, kind) if ids is None or ids.isna().any() else []
-    names = _full_ids(ids, made, log, about)
-    _raw_notes(raw, names, log, about)
+    names = full_ids(ids, made, log, about)
+    raw_notes(raw, names, log, about)
     wanted = () if kind is None else DIMENSIONS.get(kind, ANY_DIMENSION)
     where = (about["layer"], about["file"])
     seen = {i.record_id for i in carried if i.severity == "error"}
@@ -311,24 +311,33 @@ def _prepare(raw: RawLayer, context: _Context, target: CRS | None, carried: Carr
         where=where,
     )
     log.extend(final.issues)
-    table = raw.table
-    came_from: dict[str, str] = {}
-    if kind is not None:
-        table, came_from = columns.canonical_columns(raw.table, kind, keys, log, about)
-        components = _components(keys, context.base)
-        table = enrich(table, kind, log, about, components)
+    table, came_from = _columns(raw.table, names, context, log)
     if id_from:
         came_from["id"] = id_from
-    # a copy, as a table of many columns is read column by column and lies scattered
-    table = table.drop(columns=[c for c in ("id", "geometry") if c in table.columns]).copy()
-    table.insert(0, "id", columns.as_text(pd.Series(names, index=table.index, dtype=object)))
     frame = gpd.GeoDataFrame(
         table, geometry=gpd.GeoSeries(final.geoms, index=table.index, crs=placed.crs)
     )
     record = replace(context.record, bounds=placed.bounds, crs=label(placed.source_crs))
     if kind is not None:
-        frame = _labelled(frame, keys, record)
+        frame = labelled(frame, keys, record)
     return _Piece(frame, log, record, placed.operation, came_from, generated)
+
+
+def _columns(
+    table: pd.DataFrame, names: list[str], context: _Context, log: IssueLog
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """The attributes as the kind has them, ids first, and where each column came from."""
+    import pandas as pd
+
+    kind, keys, about = context.kind, context.keys, context.about
+    came_from: dict[str, str] = {}
+    if kind is not None:
+        table, came_from = columns.canonical_columns(table, kind, keys, log, about)
+        table = enrich(table, kind, log, about, _components(keys, context.base))
+    # a copy, as a table of many columns is read column by column and lies scattered
+    table = table.drop(columns=[c for c in ("id", "geometry") if c in table.columns]).copy()
+    table.insert(0, "id", columns.as_text(pd.Series(names, index=table.index, dtype=object)))
+    return table, came_from
 
 
 def _told(issue: Issue, ids: set[str]) -> bool:
@@ -336,68 +345,11 @@ def _told(issue: Issue, ids: set[str]) -> bool:
     return issue.code == "null_geometry" and issue.record_id in ids
 
 
-def _full_ids(
-    ids: pd.Series[Any] | None, made: list[str], log: IssueLog, about: dict[str, str]
-) -> list[str]:
-    if ids is None:
-        log.add("note", "generated_id", "ids were made from the geometries.", **about)
-        return made
-    missing = ids.isna().to_numpy()
-    names = [str(v) for v in ids.to_numpy(dtype=object)]
-    if missing.any():
-        text = f"{int(missing.sum())} records have no id; ids were made from their geometries."
-        log.add("warning", "missing_id", text, **about)
-        names = [made[i] if lost else names[i] for i, lost in enumerate(missing.tolist())]
-    return names
-
-
-def _raw_notes(raw: RawLayer, names: list[str], log: IssueLog, about: dict[str, str]) -> None:
-    for row in raw.closed:
-        text = "a ring was open; it was closed."
-        log.add("note", "unclosed_ring", text, record_id=names[row], **about)
-    for row, text in raw.unreadable.items():
-        log.add(
-            "error", "unreadable_record", text, record_id=names[row], effect="not used", **about
-        )
-    for row, text in raw.open.items():
-        log.add("error", "unclosed_ring", text, record_id=names[row], effect="not used", **about)
-    if raw.curves:
-        text = (
-            "curves were read as chords of half a degree of arc (a circle's area 0.0013 % small)."
-        )
-        log.add("note", "curve_linearised", text, **about)
-    for code, text in raw.notes:
-        log.add("warning" if code == "several_layers" else "note", code, text, **about)
-
-
 def _components(keys: LayerKeys, base: Path | None) -> Path | None:
     if keys.components is None:
         return None
     path = Path(keys.components).expanduser()
     return path if base is None or path.is_absolute() else base / path
-
-
-def _labelled(
-    frame: geopandas.GeoDataFrame, keys: LayerKeys, record: SourceRecord
-) -> geopandas.GeoDataFrame:
-    """The columns that say where a feature comes from; a record's own go before the layer's."""
-    import pandas as pd
-
-    if "source" not in frame.columns or record.driver != "frame":
-        frame["source"] = record.label
-    for column, value in (("basis", keys.basis), ("source_date", keys.source_date)):
-        own = frame[column] if column in frame.columns else None
-        text = pd.Series(value or "", index=frame.index, dtype=object)
-        if own is not None:
-            text = own.astype(object).where(own.notna() & (own.astype(object) != ""), value or "")
-            text = text.map(lambda v: v.date().isoformat() if hasattr(v, "date") else str(v))
-        frame[column] = columns.as_text(text)
-    stated = float("nan") if keys.accuracy_ft is None else keys.accuracy_ft
-    if "accuracy_ft" in frame.columns:
-        frame["accuracy_ft"] = frame["accuracy_ft"].astype("float64").fillna(stated)
-    else:
-        frame["accuracy_ft"] = stated
-    return frame
 
 
 def _together(pieces: list[_Piece], kind: str | None, keys: LayerKeys) -> Loaded:
@@ -452,42 +404,3 @@ def _meta(pieces: list[_Piece], frame: geopandas.GeoDataFrame, log: IssueLog) ->
         meta["sources"] = plain([p.source for p in pieces])
         meta["operations"] = plain([p.operation for p in pieces if p.operation is not None])
     return meta
-
-
-def number_records(frame: geopandas.GeoDataFrame) -> pd.Series[Any]:
-    """1 for each record, and the count of a repeated id, in an order that rows do not decide.
-
-    Records of one id are counted in the order of their geometries' digests, then of their
-    attributes as text.
-
-    Parameters
-    ----------
-    frame : GeoDataFrame
-        With ``id``.
-
-    Returns
-    -------
-    Series of int64
-    """
-    import pandas as pd
-
-    out = pd.Series(1, index=frame.index, dtype="int64")
-    repeated = frame["id"].duplicated(keep=False).to_numpy()
-    if not repeated.any():
-        return out
-    part = pd.DataFrame(frame[repeated])
-    order = pd.DataFrame(
-        {
-            "id": part["id"].astype(object),
-            "shape": columns.geometry_digests(np.array(frame.geometry.array[repeated]), 64),
-            "rest": [repr(r) for r in _attributes(part).itertuples(index=False)],
-        },
-        index=part.index,
-    ).sort_values(["id", "shape", "rest"], kind="stable")
-    out.loc[order.index] = (order.groupby("id").cumcount() + 1).astype("int64")
-    return out
-
-
-def _attributes(part: pd.DataFrame) -> pd.DataFrame:
-    names = sorted(c for c in part.columns if c not in {"geometry", "id", "record"})
-    return part[names]

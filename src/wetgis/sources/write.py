@@ -130,8 +130,8 @@ def _prepared(
         out[column] = _values(out[column], driver, str(column), report)
         report.names[str(column)] = str(column)
     out.columns = [str(c) for c in out.columns]
-    if driver == "ESRI Shapefile":
-        out = _short_names(out, report)
+    if driver != "Parquet":
+        out = _own_names(out, driver, report)
     return out.reset_index(drop=True)
 
 
@@ -336,16 +336,18 @@ def _short_texts(values: pd.Series[Any], name: str, report: _Report) -> pd.Serie
     return values.astype(object).where(~long, cut)
 
 
-def _short_names(out: geopandas.GeoDataFrame, report: _Report) -> geopandas.GeoDataFrame:
-    """Names of ten characters, each of its own whatever its case."""
-    taken: set[str] = set()
+def _own_names(out: geopandas.GeoDataFrame, driver: str, report: _Report) -> geopandas.GeoDataFrame:
+    """A name of its own for each column, whatever its case, as long as the format allows."""
+    limit = _DBF_NAME if driver == "ESRI Shapefile" else 1000
+    # a GeoPackage has these columns itself
+    taken = {"fid", "geom"} if driver == "GPKG" else set()
     renamed: dict[str, str] = {}
     for column in [c for c in out.columns if c != out.geometry.name]:
-        name = column[:_DBF_NAME]
+        name = column[:limit]
         number = 1
         while name.lower() in taken:
             tail = f"_{number}"
-            name = column[: _DBF_NAME - len(tail)] + tail
+            name = column[: limit - len(tail)] + tail
             number += 1
         taken.add(name.lower())
         renamed[column] = name
