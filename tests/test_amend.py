@@ -60,7 +60,8 @@ def test_widened_wetland(origin, packs):
 def test_parcels_at_the_edge():
     """Ground exactly at the new buffer's edge gains nothing; a hair nearer it gains a sliver."""
     lots = boxes((220, 0, 300, 100), (219.99, 0, 300, 100), (219.5, 0, 300, 100),
-                 (150, 0, 300, 100), (0, 0, 100, 100), (-99, 0, 0, 100), (5000, 0, 5100, 100))  # fmt: skip
+                 (150, 0, 300, 100), (0, 0, 100, 100), (-99, 0, 0, 100),
+                 (5000, 0, 5100, 100))  # fmt: skip
     site = site_of(boxes((0, 0, 100, 100)), lots)
     made = wetgis.amend(site, boxes((0, 0, 120, 100)), mode="by_id")
     rows = made.parcels.set_index("parcel_id")

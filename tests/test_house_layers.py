@@ -35,13 +35,13 @@ joining
 screening
 compare
 amendment
-mapedit
+mapedit notices
 outputs
 runs doctor
 cli
 """
 #: ``Screening.write`` and its like hand over to a module above, when they are called.
-HANDED_UP = {("screening", "outputs"), ("amendment", "outputs")}
+HANDED_UP = {("screening", "outputs"), ("amendment", "outputs"), ("notices", "outputs")}
 LEVELS = {name: i for i, line in enumerate(ORDER.strip().splitlines()) for name in line.split()}
 
 #: Modules of the law half, and the libraries that they must not load.

@@ -107,9 +107,9 @@ class Amendment:
         Returns
         -------
         DataFrame
-            ``subject_kind``, ``subject_id``, ``record``, ``pack``, ``rule``, ``feature_kind``,
-            ``feature_id``, ``outcome_before``, ``outcome_after``, ``answer_before``,
-            ``answer_after``, ``value_before``, ``value_after``, ``cite``; slivers are left out.
+            ``subject_kind``, ``subject_id``, ``record``, ``pack``, ``rule``, then
+            ``outcome_before``, ``outcome_after``, ``answer_before``, ``answer_after``,
+            ``value_before``, ``value_after``, and ``cite``; slivers are left out.
         """
         from wetgis.amendment.turned import turned_findings
 

@@ -164,11 +164,15 @@ def _read(site: Site, one: Any, kind: str, current: Current) -> tuple[Piece, ...
     where = "wetgis.amend"
     if not isinstance(one, Layer | Mapping):
         name = f"adopted_{kind}" if current.adopted[kind] else kind
-        tried = [
+        tried: list[dict[str, Any]] = [
             {k: v for k, v in (("id", g.keys.id), ("fields", _present(one, g.keys.fields))) if v}
             for g in site._given.get(name, ())
             if isinstance(g.keys, LayerKeys) and g.keys.id
         ]
+        if hasattr(one, "columns") and "id" in one.columns:
+            # ids that were made of the geometry when it was read stay those of the features,
+            # though the geometry has been edited since
+            tried.append({"id": "id"})
         for keys in tried:
             try:
                 given = givens(kind, Layer(one, **keys), base=None, where=where)
@@ -268,7 +272,8 @@ def _with_lasting(proposed: gpd.GeoDataFrame, before: gpd.GeoDataFrame) -> gpd.G
 
 
 def _ids(frame: gpd.GeoDataFrame) -> NDArray[np.object_]:
-    return frame["id"].astype(str).to_numpy(dtype=object)
+    out: NDArray[np.object_] = frame["id"].astype(str).to_numpy(dtype=object)
+    return out
 
 
 def _check_removed(how: Apply, old: set[str], new: set[str]) -> None:
@@ -306,7 +311,7 @@ def _within(
 
 def _same_dimension(cut: Geometries, source: Geometries) -> Geometries:
     """The parts of an overlay that are of their source's dimension; empty where none is left."""
-    out = np.array(cut, dtype=object)
+    out: Geometries = np.array(cut, dtype=object)
     for k in np.flatnonzero(shapely.get_type_id(cut) == 7):
         parts = shapely.get_parts(cut[k])
         same = parts[shapely.get_dimensions(parts) == shapely.get_dimensions(source[k])]

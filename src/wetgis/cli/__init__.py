@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from wetgis import __version__
-from wetgis.cli import house, layers, maps, packs, runs, screening, shell
+from wetgis.cli import amending, house, layers, maps, packs, runs, screening, shell
 
 __all__ = ["app", "main"]
 
@@ -49,7 +49,7 @@ def _options(
     """Options of the command itself."""
 
 
-for _module in (screening, layers, maps, runs, house):
+for _module in (screening, layers, maps, amending, runs, house):
     app.add_typer(_module.app)
 app.add_typer(packs.app, name="packs")
 

@@ -92,7 +92,9 @@ def _tables(amendment: Amendment, folder: Path, findings: pd.DataFrame) -> None:
         "history": amendment.history, "shift": amendment.shift, "profile": amendment.profile,
         "issues": amendment.issues,
     }  # fmt: skip
-    plain = {n: pd.DataFrame(t).drop(columns="geometry", errors="ignore") for n, t in tables.items()}
+    plain = {
+        n: pd.DataFrame(t).drop(columns="geometry", errors="ignore") for n, t in tables.items()
+    }
     for name, table in plain.items():
         (folder / f"{name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
     book = {n.replace("_", " ").capitalize(): t for n, t in plain.items()}
@@ -147,8 +149,10 @@ def _sheets(amendment: Amendment, folder: Path) -> None:
 
 def _focus(amendment: Amendment) -> Any:
     """The ground that the sheets are about: the changes, and the parcels that lie in them."""
-    shapes = amendment.changes.geometry.to_numpy()
-    return shapes if len(shapes) else None
+    if not len(amendment.changes):
+        return None
+    parcels = amendment.parcels[~amendment.parcels["sliver"].astype(bool)]
+    return np.concatenate([amendment.changes.geometry.to_numpy(), parcels.geometry.to_numpy()])
 
 
 def _scale(focus: Any, feet: float, *, most: float = SCALES[-1]) -> float:
@@ -190,7 +194,8 @@ def _shown(amendment: Amendment, side: str, focus: Any) -> dict[str, Any]:
             out[kind] = near(amendment.site_before.layers[kind].frame)
     if "parcels" in amendment.site_before.layers:
         parcels = amendment.site_before.layers["parcels"].frame
-        touched = set(amendment.parcels["parcel_id"])
+        real = ~amendment.parcels["sliver"].astype(bool)
+        touched = set(amendment.parcels.loc[real, "parcel_id"])
         chosen = parcels[parcels["id"].astype(str).isin(touched)]
         out["parcels"] = chosen.reset_index(drop=True) if len(chosen) else near(parcels)
     return out

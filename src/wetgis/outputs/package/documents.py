@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["finding", "report"]
 
-WIDE, HIGH = 6.6, 4.6
+WIDE, HIGH = 6.6, 4.1
 #: Rows of the longest tables that paper shows; the workbook has them all.
 MOST = 400
 _NUMBERS = frozenset({1, 2, 3, 4})
@@ -53,8 +53,8 @@ def report(amendment: Amendment, facts: dict[str, Any]) -> Document:
 def finding(amendment: Amendment, facts: dict[str, Any]) -> Document:
     """A draft for the body that decides, with blanks for all that it decides."""
     body = [
-        Text("DRAFT. Nothing here is decided; what stands below was measured, and the lines are for "
-             "the body to fill in.", bold=True),
+        Text("DRAFT. Nothing here is decided: what stands below was measured, and the lines are "
+             "for the body to fill in.", bold=True),
         Heading("Facts"),
         *(Text(line, mark="•") for line in facts["headlines"]),
         _totals(facts),
@@ -79,7 +79,9 @@ def _accepted(facts: dict[str, Any]) -> list[Part]:
     if facts["accepted"] is None:
         return []
     ids = ", ".join(facts["accepted"]) or "none"
-    return [Text(f"Adopted of what was proposed: {ids}. All below is about these alone.", bold=True)]
+    return [
+        Text(f"Adopted of what was proposed: {ids}. All below is about these alone.", bold=True)
+    ]
 
 
 def _totals(facts: dict[str, Any]) -> Table:
@@ -181,12 +183,12 @@ def _turned(facts: dict[str, Any]) -> list[Part]:
     rows = facts["turned"]
     if not rows:
         return []
-    names = ("subject", "rule", "feature", "before", "after", "cite")
+    names = ("subject", "rule", "before", "after", "cite")
     return [
         Heading("Findings that turn"),
-        Table(("Subject", "Rule", "Feature", "Before", "After", "Where"),
+        Table(("Subject", "Rule", "Before", "After", "Where"),
               tuple(tuple(r[n] for n in names) for r in rows[:MOST]),
-              (1.8, 0.8, 1, 0.9, 0.9, 1.6)),
+              (1.8, 0.8, 1.1, 1.1, 1.9)),
         *_more(rows),
     ]  # fmt: skip
 
@@ -216,7 +218,8 @@ def _origin(facts: dict[str, Any]) -> list[Part]:
         Table(("Kind", "File", "Layer", "Features", "Coordinates", "SHA-256"),
               tuple(tuple(s[n] for n in names) for s in facts["sources"]),
               (1, 1.7, 1.1, 0.7, 1.2, 1.2), frozenset({3})),
-        *(Text(f"{i['layer']}: {i['message']}", mark="!", small=True) for i in facts["issues"][:40]),
+        *(Text(f"{i['layer']}: {i['message']}", mark="!", small=True)
+          for i in facts["issues"][:40]),
         Text(facts["audit"], small=True),
         Heading("How far this goes"),
         *(Text(line, small=True) for line in facts["caveats"]),

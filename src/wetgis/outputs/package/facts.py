@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -34,7 +35,7 @@ def citations(packs: tuple[Pack, ...]) -> list[dict[str, str]]:
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for pack in packs:
         for rule in (r for r in pack.rules if r.kind in _OF_THE_MAP):
-            rows.setdefault((pack.id, rule.id), _law(pack, rule.id, rule))
+            rows.setdefault((pack.id, rule.id), _law(pack, rule.id, rule, rule.kind))
         named = {r.id for r in pack.rules if r.kind in _OF_THE_MAP}
         for entry in pack.model.checklist:
             if entry.rule in named or "map" in entry.says.lower().split():
@@ -45,10 +46,10 @@ def citations(packs: tuple[Pack, ...]) -> list[dict[str, str]]:
     return list(rows.values())
 
 
-def _law(pack: Pack, rule: str, source: Any) -> dict[str, str]:
+def _law(pack: Pack, rule: str, source: Any, kind: str = "") -> dict[str, str]:
     status = CITE_WORDS.get(source.cite_status, "")
     cite = f"{source.cite} ({status})" if status else source.cite
-    return {"pack": pack.title, "rule": rule, "says": source.says, "cite": cite}
+    return {"pack": pack.title, "rule": rule, "kind": kind, "says": source.says, "cite": cite}
 
 
 def votes(packs: tuple[Pack, ...]) -> list[dict[str, str]]:
@@ -108,7 +109,7 @@ def amendment_facts(amendment: Amendment) -> dict[str, Any]:
             {"feature_id": str(r["feature_id"]), "hausdorff": number(r["hausdorff_ft"], "ft")}
             for r in amendment.shift.to_dict("records")
         ],
-        "history": [{k: str(v) for k, v in r.items()} for r in amendment.history.to_dict("records")],
+        "history": amendment.history.astype(str).to_dict("records"),
         "turned": [_turned(row) for row in turned.to_dict("records")],
         "citations": citations(amendment.packs),
         "votes": votes(amendment.packs),
@@ -120,12 +121,12 @@ def amendment_facts(amendment: Amendment) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _total(row: dict[str, Any]) -> dict[str, str]:
-    return {"what": str(row["what"]).capitalize(),
-            **{c: sqft(row[f"{c}_sqft"]) for c in ("before", "added", "removed", "after")}}  # fmt: skip
+def _total(row: Mapping[Any, Any]) -> dict[str, str]:
+    sides = ("before", "added", "removed", "after")
+    return {"what": str(row["what"]).capitalize(), **{c: sqft(row[f"{c}_sqft"]) for c in sides}}
 
 
-def _change(row: dict[str, Any]) -> dict[str, str]:
+def _change(row: Mapping[Any, Any]) -> dict[str, str]:
     size = f"{sqft(row['area_sqft'])} sq ft"
     if row["length_ft"] > 0:
         size = f"{number(row['length_ft'], 'ft')} ft of line"
@@ -138,7 +139,7 @@ def _change(row: dict[str, Any]) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _parcel(row: dict[str, Any]) -> dict[str, str]:
+def _parcel(row: Mapping[Any, Any]) -> dict[str, str]:
     notes = [word for flag, word in (("newly_regulated", "newly regulated"),
                                      ("released", "released")) if row[flag]]  # fmt: skip
     if row["doubt"]:
@@ -154,16 +155,15 @@ def _parcel(row: dict[str, Any]) -> dict[str, str]:
     return out
 
 
-def _whole(row: dict[str, Any]) -> dict[str, str]:
+def _whole(row: Mapping[Any, Any]) -> dict[str, str]:
     return {"side": str(row["side"]), "feature_id": str(row["feature_id"]).replace("+", " + "),
             "size": sqft(row["whole_sqft"]), "became": str(row["became"])}  # fmt: skip
 
 
-def _turned(row: dict[str, Any]) -> dict[str, str]:
+def _turned(row: Mapping[Any, Any]) -> dict[str, str]:
     return {
         "subject": f"{row['subject_kind']} {row['subject_id']}",
         "rule": str(row["rule"]),
-        "feature": str(row["feature_id"] or ""),
         "before": OUTCOME_WORDS.get(row["outcome_before"], "Not asked"),
         "after": OUTCOME_WORDS.get(row["outcome_after"], "Not asked"),
         "cite": str(row["cite"]),
@@ -176,7 +176,7 @@ def _sources(run: dict[str, Any]) -> list[dict[str, str]]:
     return [
         {"kind": str(i["kind"]).replace("_", " "), "path": str(i["path"]),
          "layer": str(i["layer"] or ""), "crs": str(i["crs"] or ""),
-         "features": f"{i['features']:,}", "sha256": str(i["sha256"])[:16]}
+         "features": f"{i['features']:,}", "sha256": str(i["sha256"])[:12]}
         for i in run["inputs"] if i["kind"] in wanted
     ]  # fmt: skip
 

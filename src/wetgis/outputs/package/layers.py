@@ -23,9 +23,8 @@ _SIDES = ("wetlands", "watercourses", "buffer")
 
 def write_amendment_geopackage(amendment: Amendment, path: Path, findings: pd.DataFrame) -> None:
     """Write all layers, those of the change on top."""
-    changes = amendment.changes.assign(
-        what_changes=[f"{w} {c}" for w, c in zip(amendment.changes["what"],
-                                                 amendment.changes["change"], strict=True)])  # fmt: skip
+    changes = amendment.changes
+    changes = changes.assign(what_changes=changes["what"] + " " + changes["change"])
     parcels = amendment.parcels.assign(effect=_effects(amendment.parcels))
     layers: dict[str, Any] = {
         "changes": changes, "parcels": parcels, "adopted": amendment.adopted,
@@ -35,7 +34,8 @@ def write_amendment_geopackage(amendment: Amendment, path: Path, findings: pd.Da
     if "municipality" in amendment.layers:
         layers["municipality"] = amendment.layers["municipality"]
     layers |= {
-        "totals": amendment.totals, "history": amendment.history, "whole_features": amendment.wetlands,
+        "totals": amendment.totals, "history": amendment.history,
+        "whole_features": amendment.wetlands,
         "findings_turned": findings, "issues": amendment.issues, "about": _about(amendment),
     }  # fmt: skip
     looks = {name: look for name in layers if (look := _look(name)) is not None}

@@ -112,6 +112,7 @@ def _blank(writer: _Writer, part: Blank) -> None:
 
 
 def _table(writer: _Writer, table: Table) -> None:
+    writer.y -= 0.06
     total = sum(table.shares)
     widths = [ROOM * share / total for share in table.shares]
     _row(writer, table, table.header, widths, head=True)
@@ -154,4 +155,3 @@ def _row(
         x += widths[k]
     writer.y = top - height
     writer.paper.line([MARGIN, WIDTH - MARGIN], [writer.y] * 2, 0.35, color="#b9bfc4")
-

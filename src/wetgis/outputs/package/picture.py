@@ -29,7 +29,7 @@ CHANGE_LOOK: dict[tuple[str, str], dict[str, Any]] = {
     ("wetland", "removed"): {"facecolor": "white", "edgecolor": "#7a1f3d", "linewidth": 0.7,
                              "hatch": "/////"},
 }  # fmt: skip
-_GROUND = {
+_GROUND: dict[str, dict[str, Any]] = {
     "buffer_after": {"facecolor": PLACE_COLOURS["buffer"], "edgecolor": "none", "alpha": 0.55},
     "wetlands_after": {"facecolor": LAYER_STYLES["wetlands"].fill, "edgecolor": "none",
                        "alpha": 0.75},
@@ -74,11 +74,12 @@ def draw_change_map(
         line = {"facecolor": "none", "edgecolor": "#6f6a60", "linewidth": 0.45}
         _shapes(ax, _within(parcels.frame, window), line, 4)
     if own is not None:
-        strong = {"facecolor": "none", "edgecolor": "#111111", "linewidth": 2.0}
+        strong: dict[str, Any] = {"facecolor": "none", "edgecolor": "#111111", "linewidth": 2.0}
         _shapes(ax, np.array([own], dtype=object), strong, 5)
         handles.append(Patch(label=label or "This parcel", **strong))
-    edge = Rectangle((bounds[0], bounds[1]), bounds[2] - bounds[0], bounds[3] - bounds[1],
-                     facecolor="none", edgecolor="#1a1a1a", linewidth=0.9, zorder=9)  # fmt: skip
+    size = bounds[2] - bounds[0], bounds[3] - bounds[1]
+    pen: dict[str, Any] = {"facecolor": "none", "edgecolor": "#1a1a1a", "linewidth": 0.9}
+    edge = Rectangle(bounds[:2], *size, zorder=9, clip_on=False, **pen)
     ax.add_patch(edge)
     _bar(ax, bounds, _feet(amendment))
     if legend and handles:
@@ -117,7 +118,11 @@ def _shapes(ax: Any, shapes: Any, look: dict[str, Any], order: int) -> bool:
         ax.add_patch(PathPatch(path, zorder=order, **look))
     lines = _path(shapes, 1)
     if lines is not None:
-        pen = {"facecolor": "none", "edgecolor": look["edgecolor"], "linewidth": 1.1}
+        pen: dict[str, Any] = {
+            "facecolor": "none",
+            "edgecolor": look["edgecolor"],
+            "linewidth": 1.1,
+        }
         if pen["edgecolor"] == "none":
             pen["edgecolor"] = look["facecolor"]
         ax.add_patch(PathPatch(lines, zorder=order, **pen))

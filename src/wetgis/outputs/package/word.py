@@ -81,7 +81,7 @@ def _table(word: Any, part: Table) -> None:
     table.style = "Light Grid Accent 1"
     table.autofit = False
     total = sum(part.shares)
-    grid = [[c for c in row.cells] for row in table.rows]  # cells are slow to find one by one
+    grid = [list(row.cells) for row in table.rows]  # cells are slow to find one by one
     for i, row in enumerate((part.header, *part.rows)):
         for k, text in enumerate(row):
             cell = grid[i][k]
