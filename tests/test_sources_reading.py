@@ -208,6 +208,27 @@ def test_a_flatgeobuf_with_records_without_geometry(lots: gpd.GeoDataFrame, tmp_
     assert got["ZONE_NO"].isna().tolist() == [False, True, False]
 
 
+def test_a_file_that_is_cut_off_says_what_it_lost(lots: gpd.GeoDataFrame, tmp_path: Path) -> None:
+    for ending, cut in ((".fgb", 60), (".shp", 30)):
+        path = save(lots, tmp_path / f"a{ending}")
+        path.write_bytes(path.read_bytes()[:-cut])
+        got = read_layer(path, "parcels", id="KEY")
+        assert got.attrs["wetgis"]["counts"]["usable"] < 3
+        assert len(codes(got, "error")) == 1
+    for ending in (".gpkg", ".parquet", ".geojson"):
+        path = save(lots, tmp_path / f"a{ending}")
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        with pytest.raises(InputError):
+            read_layer(path)
+
+
+def test_what_is_no_path_and_no_frame(lots: gpd.GeoDataFrame) -> None:
+    assert len(read_layer(lots.geometry, "parcels")) == 3
+    for wrong in (None, 5, pd.DataFrame({"a": [1]}), b"a.shp"):
+        with pytest.raises(InputError, match="cannot be read as a layer"):
+            read_layer(wrong)
+
+
 def topojson(quantised: bool) -> dict[str, Any]:
     ring = [[-73.69, 40.96], [-73.68, 40.96], [-73.68, 40.97], [-73.69, 40.97], [-73.69, 40.96]]
     topology: dict[str, Any] = {
@@ -362,6 +383,19 @@ def test_feet_that_say_nothing_or_degrees_are_refused(tmp_path: Path) -> None:
         assert got.area.tolist() == [10_000.0]
     path = geojson(tmp_path / "a.geojson", [FEET], "urn:ogc:def:crs:EPSG::2260")
     assert read_layer(path, "wetlands").area.tolist() == [10_000.0]
+
+
+def test_a_crs_that_nobody_knows_is_not_degrees(tmp_path: Path) -> None:
+    ring = [[-73.69, 40.96], [-73.68, 40.96], [-73.68, 40.97], [-73.69, 40.96]]
+    path = geojson(tmp_path / "a.geojson", [ring], "urn:ogc:def:crs:EPSG::99999999")
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as z:
+        z.write(path, "in/a.geojson")
+    for one in (path, tmp_path / "a.zip"):
+        with pytest.raises(CrsError, match="no coordinate system"):
+            read_layer(one, "wetlands")
+        assert len(read_layer(one, "wetlands", source_crs=4326)) == 1
+    for known in ("urn:ogc:def:crs:OGC:1.3:CRS84", "EPSG:4326", "urn:ogc:def:crs:OGC::CRS84"):
+        assert len(read_layer(geojson(tmp_path / "b.geojson", [ring], known), "wetlands")) == 1
 
 
 def test_one_mad_record_does_not_end_the_layer(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import glob
+import os
 import re
 import shutil
 import tempfile
@@ -17,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyogrio
@@ -26,7 +27,7 @@ from wetgis.errors import InputError
 from wetgis.schema import SINGULAR
 from wetgis.sources.keys import nearest
 
-__all__ = ["Dataset", "Found", "choose_layers", "find", "list_layers", "opened"]
+__all__ = ["Dataset", "Found", "choose_layers", "find", "list_layers", "opened", "read_bytes"]
 
 #: Endings of data sets inside a folder or an archive.
 VECTOR_ENDINGS = (
@@ -109,6 +110,11 @@ def find(path: Any, *, base: Path | None = None) -> list[list[Dataset]]:
         if not path:
             raise InputError("the list of paths is empty.", needed="at least one file")
         return [found for one in path for found in find(one, base=base)]
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(
+            f"a {type(path).__name__} cannot be read as a layer.",
+            needed="a path, a list of paths, or a GeoDataFrame",
+        )
     text = str(path)
     if re.match(r"^[a-z][a-z0-9+.-]+://", text, re.I) or text.startswith("/vsi"):
         raise InputError(
@@ -291,6 +297,18 @@ def _source_or_copy(dataset: Dataset) -> Iterator[str]:
             yield str(Path(folder) / dataset.file.name)
     else:
         yield dataset.gdal
+
+
+@contextmanager
+def read_bytes(dataset: Dataset) -> Iterator[IO[bytes]]:
+    """The bytes of a data set that is one file, in an archive or not."""
+    if dataset.gdal.startswith("/vsizip/"):
+        member = dataset.gdal.split("}/", 1)[1]
+        with zipfile.ZipFile(dataset.file) as archive, archive.open(member) as packed:
+            yield packed
+    else:
+        with dataset.file.open("rb") as file:
+            yield file
 
 
 def _has_wal(dataset: Dataset) -> bool:

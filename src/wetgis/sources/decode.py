@@ -6,6 +6,7 @@ that one bad record never ends a file: it keeps its row, and is named.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,8 +17,8 @@ from pyproj import CRS
 
 from wetgis.crs import as_crs, canonical, is_unknown
 from wetgis.errors import InputError, WetgisError
+from wetgis.sources.containers import Dataset, opened, read_bytes
 from wetgis.sources.containers import Found as Layer
-from wetgis.sources.containers import opened
 from wetgis.sources.keys import nearest
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ __all__ = ["RawLayer", "frame_columns", "read_raw", "rows_where"]
 
 #: WKB types that GDAL keeps as curves; they are read again as chords.
 _CURVES = {8, 9, 10, 11, 12, 13, 14}
+#: The old member of GeoJSON that names a CRS, and the names that mean degrees.
+_CRS_MEMBER = re.compile(r'"crs"\s*:\s*\{[^{}]*\{[^{}]*"name"\s*:\s*"([^"]+)"')
+_DEGREES = re.compile(r"4326|4979|CRS:?84|WGS", re.I)
 
 
 @dataclass
@@ -52,6 +56,8 @@ class RawLayer:
         Row to what is open about an outline that should have an area.
     curves : bool
         Whether curves became chords.
+    lost : int
+        Records that the file counts and that could not be read at all.
     notes : list of (code, message)
         More that the reader has to say.
     """
@@ -65,6 +71,7 @@ class RawLayer:
     unreadable: dict[int, str] = field(default_factory=dict)
     open: dict[int, str] = field(default_factory=dict)
     curves: bool = False
+    lost: int = 0
     notes: list[tuple[str, str]] = field(default_factory=list)
 
     def keep(self, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
@@ -113,7 +120,12 @@ def _read_ogr(target: str, found: Layer, where: str | None) -> RawLayer:
         frame = frame_columns(table.drop_columns([name] if name in table.column_names else []))
         wkb = _to_objects(table.column(name)) if name in table.column_names else None
         crs = meta["crs"]
-    raw = RawLayer(frame, _nothing(len(frame)), _crs(crs), _driver(target), found.layer)
+    raw = RawLayer(
+        frame, _nothing(len(frame)), _crs(crs), _driver(target, options["layer"]), found.layer
+    )
+    degrees = raw.crs is not None and raw.crs.to_epsg() == 4326
+    if degrees and raw.driver == "GeoJSON" and _names_unknown_crs(found.dataset):
+        raw.crs = None
     if wkb is not None:
         _decode_into(raw, wkb, lambda: _as_chords(target, options))
     return raw
@@ -182,10 +194,30 @@ def _crs(text: str | None) -> CRS | None:
     return None if is_unknown(crs) else canonical(crs)
 
 
-def _driver(target: str) -> str:
+def _names_unknown_crs(dataset: Dataset) -> bool:
+    """Whether a GeoJSON names a CRS that nobody knows, which GDAL takes for degrees."""
+    size = 100_000
+    with read_bytes(dataset) as file:
+        text = file.read(size)
+        if dataset.file.stat().st_size > size:
+            file.seek(-size, 2)
+            text += file.read(size)
+    named = _CRS_MEMBER.search(text.decode("utf-8", errors="replace"))
+    if named is None or _DEGREES.search(named.group(1)):
+        return False
+    try:
+        as_crs(named.group(1))
+    except WetgisError:
+        return True
+    return False
+
+
+def _driver(target: str, layer: str | None) -> str:
+    """What read the layer, as GDAL calls it."""
     import pyogrio
 
-    return str(pyogrio.detect_driver(target) if hasattr(pyogrio, "detect_driver") else "") or "OGR"
+    info = pyogrio.read_info(target, layer=layer, force_feature_count=False)
+    return str(info.get("driver") or "OGR")
 
 
 def _nothing(size: int) -> np.ndarray[Any, np.dtype[np.object_]]:

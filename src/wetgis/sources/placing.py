@@ -150,7 +150,7 @@ def _source_crs(
     codes = suggestions_for_numbers(bounds, near=near)
     numbers = " ({:.10g}, {:.10g} to {:.10g}, {:.10g})".format(*bounds)
     raise CrsError(
-        f"the file states no coordinate system for its numbers{numbers}.",
+        f"the file states no coordinate system that is known for its numbers{numbers}.",
         needed="what they are in; it is not guessed",
         mend=stated(codes),
         where=_where(context),

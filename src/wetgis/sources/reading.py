@@ -204,6 +204,8 @@ Carried = tuple[Issue, ...]
 def _raw_layers(
     source: Any, kind: str | None, keys: LayerKeys, base: Path | None
 ) -> list[tuple[RawLayer, SourceRecord, Carried]]:
+    if hasattr(source, "to_frame") and hasattr(source, "crs"):
+        source = source.to_frame("geometry")
     if hasattr(source, "geometry") and hasattr(source, "columns"):
         return [_from_frame(source, keys)]
     out: list[tuple[RawLayer, SourceRecord, Carried]] = []

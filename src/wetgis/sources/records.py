@@ -46,6 +46,9 @@ def raw_notes(raw: RawLayer, names: list[str], log: IssueLog, about: dict[str, s
         )
     for row, text in raw.open.items():
         log.add("error", "unclosed_ring", text, record_id=names[row], effect="not used", **about)
+    if raw.lost:
+        text = f"{raw.lost} records could not be read at all: the file is cut off or damaged."
+        log.add("error", "unreadable_record", text, effect="not used", **about)
     if raw.curves:
         text = (
             "curves were read as chords of half a degree of arc (a circle's area 0.0013 % small)."

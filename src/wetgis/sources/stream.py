@@ -34,36 +34,52 @@ def read_stream(target: str, found: Found, where: str | None, cause: str) -> Raw
     cause : str
         Why it was not read in bulk, for the notes.
     """
-    rows: list[dict[str, Any]] = []
-    geoms: list[Any] = []
-    unreadable: dict[int, str] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with fiona.open(target, layer=found.layer) as source:
-            crs, driver = _crs(source.crs_wkt), source.driver
+            rows, geoms, unreadable = _records(source, where)
             names = list(source.schema["properties"])
-            stream = source.filter(where=where) if where else iter(source)
-            while True:
-                try:
-                    record = next(stream)
-                except StopIteration:
-                    break
-                except Exception as error:  # the fault of this record; the next may be sound
-                    unreadable[len(rows)] = f"the record could not be read ({error})."
-                    rows.append({})
-                    geoms.append(None)
-                    if len(unreadable) > 1000:
-                        break
-                    continue
-                rows.append(dict(record.properties))
-                geoms.append(_shape(record.geometry, len(rows) - 1, unreadable))
-    table = pd.DataFrame(rows, columns=names, index=pd.RangeIndex(len(rows)))
-    raw = RawLayer(table, np.full(len(rows), None, dtype=object), crs, driver, found.layer)
-    for i, geom in enumerate(geoms):
-        raw.geoms[i] = geom
+            table = pd.DataFrame(rows, columns=names, index=pd.RangeIndex(len(rows)))
+            raw = RawLayer(table, geoms, _crs(source.crs_wkt), source.driver, found.layer)
+            raw.lost = 0 if where else max(0, _counted(source) - len(rows))
     raw.unreadable = unreadable
     raw.notes.append(("unreadable_record", f"read record by record, because of: {cause}"))
     return raw
+
+
+def _counted(source: Any) -> int:
+    """How many records the file says it has; 0 where it does not say."""
+    try:
+        return max(0, len(source))
+    except (TypeError, fiona.errors.FionaError):
+        return 0
+
+
+def _records(
+    source: Any, where: str | None
+) -> tuple[list[dict[str, Any]], np.ndarray[Any, np.dtype[np.object_]], dict[int, str]]:
+    """All records of a layer, one after the other, and what was wrong with which."""
+    rows: list[dict[str, Any]] = []
+    geoms: list[Any] = []
+    unreadable: dict[int, str] = {}
+    stream = source.filter(where=where) if where else iter(source)
+    # a stream that fails again and again has no more to give
+    while len(unreadable) <= 1000:
+        try:
+            record = next(stream)
+        except StopIteration:
+            break
+        except Exception as error:  # the fault of this record; the next may be sound
+            unreadable[len(rows)] = f"the record could not be read ({error})."
+            rows.append({})
+            geoms.append(None)
+            continue
+        rows.append(dict(record.properties))
+        geoms.append(_shape(record.geometry, len(rows) - 1, unreadable))
+    out = np.full(len(geoms), None, dtype=object)
+    for i, geom in enumerate(geoms):
+        out[i] = geom
+    return rows, out, unreadable
 
 
 def _crs(wkt: str) -> CRS | None:
