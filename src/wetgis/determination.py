@@ -9,7 +9,7 @@ import pandas as pd
 
 from wetgis.doubts import Bools, Floats, Trial, Words
 from wetgis.packs.model import Rule
-from wetgis.reaches import DISTANCE_OF, Reach, by_dimension, measure_reach
+from wetgis.reaches import DISTANCE_OF, Reach, by_dimension, measure_reach, source_words
 from wetgis.schema import EPS_SQFT, INDICATING, SINGULAR
 from wetgis.trials import Case, Outcome, append, rows, words
 from wetgis.wording import shown
@@ -140,7 +140,10 @@ def _sign_note(
     case: Case, rule: Rule, frame: pd.DataFrame, sign: Words, hint: Floats, which: Words
 ) -> Words:
     note = np.array([SIGN_WORDS.get(s, "") for s in sign], dtype=object)
+    mapped = [kind for kind in rule.features if kind not in INDICATING]
+    source = source_words(case, case.nearest(frame, mapped))
     hinted = sign == "indicator"
+    note = append(note, (sign != "") & ~hinted, source)
     for kind in (k for k in rule.features if k in INDICATING and case.given(k)):
         mask = hinted & (which == SINGULAR[kind])
         if not mask.any():

@@ -19,6 +19,7 @@ from wetgis.reaches import (
     open_ground,
     parcel_contacts,
     parcel_view,
+    source_words,
 )
 from wetgis.trials import KEYS, Case, Outcome, append, rows, words
 from wetgis.wording import shown, sqft
@@ -45,7 +46,9 @@ def within_reach(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataFrame
         reach = measure_reach(case, frame, rule.features)
         trial = reach.trial(limit, comparison)
         touch = ~trial.met & (np.abs(trial.margin) <= trial.noise)
-        note = append(parts_note(case, frame), touch, "touches the reach, shares no ground with it")
+        note = append(parts_note(case, frame), np.ones(len(frame), dtype=bool),
+                      source_words(case, case.nearest(frame, rule.features)))  # fmt: skip
+        note = append(note, touch, "touches the reach, shares no ground with it")
         out.append(rows(case, rule, frame, Outcome(
             trial.met, ~trial.met & reach.open, trial, needs=reach.needs, note=note, limit=limit,
             layers=rule.features,
@@ -145,16 +148,10 @@ def _size_trial(case: Case, near: pd.DataFrame, limit: Limit) -> Trial:
 
 def _contact_note(case: Case, near: pd.DataFrame, limit: Limit) -> Words:
     distances = case.number(near, "distance_ft")
-    names, sources = case.text(near, "name"), case.text(near, "source")
-    note = np.array(
-        [
-            f"distance {shown(d, limit.value)} ft"
-            + (f"; {n}" if n else "")
-            + (f"; {s}" if s else "")
-            for d, n, s in zip(distances, names, sources, strict=True)
-        ],
-        dtype=object,
-    )
+    every = np.ones(len(near), dtype=bool)
+    told = [f"distance {shown(d, limit.value)} ft" for d in distances]
+    note = append(np.array(told, dtype=object), every, case.text(near, "name"))
+    note = append(note, every, source_words(case, near))
     return drawn_note(case, near, note)
 
 

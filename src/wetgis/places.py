@@ -20,7 +20,7 @@ from wetgis.ground import only_slivers
 from wetgis.nearness import drawn_note, parts_note
 from wetgis.packs import Limit
 from wetgis.packs.model import Activity, Proviso, Rule
-from wetgis.reaches import Reach, by_dimension, measure_reach
+from wetgis.reaches import Reach, by_dimension, measure_reach, source_words
 from wetgis.schema import EPS_FT, EPS_SQFT
 from wetgis.trials import Case, append, words
 
@@ -164,8 +164,7 @@ def _place_note(case: Case, rule: Rule, place: Places) -> Words:
     beyond = _beyond_limit(case, place.frame) & place.trial.met
     note = append(note, beyond, "what lies within reach is beyond the municipal limit")
     near = case.nearest(place.frame, rule.features)
-    name = case.text(near, "source")
-    note = append(note, name != "", np.array([f"nearest: {s}" for s in name], dtype=object))
+    note = append(note, np.ones(len(note), dtype=bool), source_words(case, near))
     return drawn_note(case, near, note)
 
 

@@ -11,7 +11,6 @@ import pandas as pd
 
 from wetgis.doubts import Bools, Floats, Trial, Words
 from wetgis.packs import Limit
-from wetgis.schema import SINGULAR
 from wetgis.trials import KEYS, LAYER_OF, Case, append, words
 
 __all__ = [
@@ -22,6 +21,7 @@ __all__ = [
     "open_ground",
     "parcel_contacts",
     "parcel_view",
+    "source_words",
 ]
 
 #: The measure that tells how far the nearest feature of a layer is.
@@ -201,6 +201,16 @@ def counted(regulator: Words, wanted: Sequence[str]) -> tuple[Bools, Bools]:
     return yes, unknown
 
 
-def singular(kinds: Sequence[str]) -> list[str]:
-    """Names of one feature of each kind."""
-    return [SINGULAR[kind] for kind in kinds]
+def source_words(case: Case, near: pd.DataFrame) -> Words:
+    """Where a feature comes from: source, its date and its basis; empty where nothing is near."""
+    columns = [case.text(near, name) for name in ("source", "source_date", "basis")]
+    known: dict[tuple[str, ...], str] = {}
+    out = words(len(near))
+    for i, row in enumerate(zip(*columns, strict=True)):
+        if row not in known:
+            source, date, basis = row
+            pieces = [source + (f" of {date}" if date else ""), basis.replace("_", " ")]
+            told = ", ".join(piece for piece in pieces if piece)
+            known[row] = f"source: {told}" if told else ""
+        out[i] = known[row]
+    return out

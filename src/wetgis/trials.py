@@ -121,7 +121,12 @@ class Case:
         """A column of yes and no, no where there is nothing."""
         if column not in frame.columns:
             return np.zeros(len(frame), dtype=bool)
-        return np.array([as_fact(v) is True for v in frame[column]], dtype=bool)
+        values = frame[column]
+        if values.dtype == bool:
+            return values.to_numpy(dtype=bool)
+        if values.isna().all():
+            return np.zeros(len(frame), dtype=bool)
+        return np.array([as_fact(v) is True for v in values], dtype=bool)
 
     def text(self, frame: pd.DataFrame, column: str) -> Words:
         """A column of text, empty where there is none."""
@@ -131,9 +136,11 @@ class Case:
 
     def fact(self, frame: pd.DataFrame, name: str) -> Words:
         """A fact by subject: its own column, its parcel's, then the site's ``[facts]``."""
-        found = words(len(frame))
-        for i, value in enumerate(self.raw_fact(frame, name)):
-            found[i] = as_fact(value)
+        found = np.empty(len(frame), dtype=object)
+        if name not in frame.columns and not self._parcel_facts(name):
+            found[:] = as_fact(self.evidence.facts.get(name))
+            return found
+        found[:] = [as_fact(value) for value in self.raw_fact(frame, name)]
         return found
 
     def raw_fact(self, frame: pd.DataFrame, name: str) -> list[Any]:
@@ -157,8 +164,11 @@ class Case:
     def accuracy(self, frame: pd.DataFrame) -> Floats:
         """Horizontal accuracy of the subjects themselves."""
         own = self.number(frame, "accuracy_ft")
-        layers = [self.layer(LAYER_OF[kind]).accuracy_ft for kind in frame["subject_kind"]]
-        return np.where(np.isnan(own), np.array(layers, dtype="float64"), own)
+        kinds = frame["subject_kind"]
+        for kind, layer in LAYER_OF.items():
+            unsaid = np.isnan(own) & (kinds == kind).to_numpy(dtype=bool)
+            own = np.where(unsaid, self.layer(layer).accuracy_ft, own)
+        return own
 
     def unmapped(self, frame: pd.DataFrame, kind: str) -> Bools:
         """Where ground beyond the extent of a layer lies within reach."""
@@ -171,10 +181,11 @@ class Case:
         if frame.empty:
             return self.evidence.contacts.iloc[:0].reset_index(drop=True)
         subject_kind = str(frame["subject_kind"].iloc[0])
-        found = self.contacts(subject_kind, kinds).sort_values(
-            ["distance_ft", "feature_kind", "feature_id"], kind="stable"
+        first = self.once(
+            ("nearest", subject_kind, tuple(kinds)),
+            lambda: self.contacts(subject_kind, kinds).drop_duplicates(KEYS),
         )
-        return frame[KEYS].merge(found.drop_duplicates(KEYS), on=KEYS, how="left")
+        return frame[KEYS].merge(first, on=KEYS, how="left")
 
     def ballpark(self, subject_kind: str, kinds: Iterable[str]) -> bool:
         """Whether a layer that a finding leans on was moved by a ballpark shift."""
@@ -232,7 +243,9 @@ def rows(case: Case, rule: Rule, frame: pd.DataFrame, found: Outcome) -> pd.Data
 
 def _answers(rule: Rule, outcome: Words, own: Words | None) -> Words:
     table = rule.answers.model_dump()
-    answer = np.array([table[str(o)] for o in outcome], dtype=object)
+    answer = words(len(outcome), table["undetermined"])
+    for name in ("met", "not_met"):
+        answer[outcome == name] = table[name]
     return answer if own is None else np.where(own != "", own, answer)
 
 
@@ -260,7 +273,7 @@ def _doubts(case: Case, found: Outcome, frame: pd.DataFrame, undecided: Bools) -
     if found.trial is not None and not found.flags_only:
         for name, mask in found.trial.doubts().items():
             flags[name] = mask | flags.get(name, np.zeros(len(frame), dtype=bool))
-    kinds = set(frame["subject_kind"])
+    kinds = frame["subject_kind"].unique()
     if any(case.ballpark(str(kind), found.layers) for kind in kinds):
         flags["datum"] = np.ones(len(frame), dtype=bool)
     text = join(flags, len(frame), DOUBTS)
