@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.conftest import boxes
 
 import wetgis
-from tests.conftest import boxes
 
 distributed = pytest.importorskip("distributed", reason="the extra wetgis[dask] is not installed")
 

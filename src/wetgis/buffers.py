@@ -24,7 +24,7 @@ from wetgis.crs import ft_per_unit, require_measuring_crs, require_same_crs
 from wetgis.errors import GeometryError
 from wetgis.rings import outlines
 from wetgis.segments import SegmentGrid, Segments, in_threads, segments
-from wetgis.shapes import usable
+from wetgis.shapes import union_groups, usable
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -261,14 +261,67 @@ def bank_polygons(frame: gpd.GeoDataFrame) -> gpd.GeoDataFrame:
     if not chosen.any():
         return frame
     geometries = frame.geometry.to_numpy().copy()
-    geometries[chosen] = shapely.buffer(
-        geometries[chosen],
-        half[chosen] / ft_per_unit(frame.crs),
-        cap_style="flat",
-        join_style="round",
-        quad_segs=32,
-    )
+    scale = ft_per_unit(frame.crs)
+    geometries[chosen] = _banks(geometries[chosen], half[chosen] / scale, TOLERANCE_FT / scale)
     return frame.set_geometry(gpd.GeoSeries(geometries, index=frame.index, crs=frame.crs))
+
+
+def _banks(lines: Geometries, half: Floats, tolerance: float) -> Geometries:
+    """The ground between the banks of lines, each within the tolerance of its half-width."""
+    quads = max(32, quad_segments(float(half.max()), tolerance))
+    built: Geometries = shapely.buffer(
+        lines, half, cap_style="flat", join_style="round", quad_segs=quads
+    )
+    wrong = _beside_banks(lines, half, built, tolerance)
+    if len(wrong):
+        built[wrong] = _banks_by_segment(lines[wrong], half[wrong], quads)
+    return built
+
+
+def _beside_banks(lines: Geometries, half: Floats, built: Geometries, tolerance: float) -> Ints:
+    """Lines whose banks were drawn wrongly; near a flat end a bank may be nearer than elsewhere."""
+    boundary = segments(lines)
+    size = float(half.max())
+    ends = boundary.rows[:, :2] - boundary.rows[:, 2:]
+    grid = SegmentGrid(boundary.rows, max(size, float(np.median(np.abs(ends))), 1e-9))
+    rings = outlines(built)
+    of = rings.owner[rings.of_vertices()]
+    joined = np.ones(len(of), bool)
+    joined[rings.offsets[1:] - 1] = False
+    start = np.flatnonzero(joined)
+    xy = np.concatenate([rings.xy[start], (rings.xy[start] + rings.xy[start + 1]) / 2])
+    of = np.concatenate([of[start], of[start]])
+    off = grid.deviation(xy, half[boundary.owner], size * (1 + SLACK))
+    # a bank inside another line's channel looks wrong too: of those the own line is asked
+    asked = np.flatnonzero(~(np.abs(off) <= tolerance))
+    points, of = shapely.points(xy[asked]), of[asked]
+    own = shapely.distance(points, lines[of]) - half[of]
+    end = shapely.distance(points, shapely.boundary(lines[of])) <= half[of] + tolerance
+    return np.unique(of[(own > tolerance) | ((own < -tolerance) & ~end)])
+
+
+def _banks_by_segment(lines: Geometries, half: Floats, quads: int) -> Geometries:
+    """The same from each segment's own strip and a disc at each bend: nothing is simplified."""
+    made = segments(lines)
+    strips = shapely.buffer(
+        shapely.linestrings(made.rows.reshape(-1, 2, 2)), half[made.owner], cap_style="flat"
+    )
+    # where a segment goes on from the one before it there is a bend
+    bends = np.flatnonzero(
+        (made.rows[1:, :2] == made.rows[:-1, 2:]).all(axis=1) & (made.owner[1:] == made.owner[:-1])
+    )
+    at = np.concatenate([made.rows[bends, 2:], _closings(lines)[0]])
+    of = np.concatenate([made.owner[bends], _closings(lines)[1]])
+    discs = shapely.buffer(shapely.points(at), half[of], quad_segs=quads)
+    _, united = union_groups(np.concatenate([strips, discs]), np.concatenate([made.owner, of]))
+    return united
+
+
+def _closings(lines: Geometries) -> tuple[Floats, Ints]:
+    """Where lines close on themselves, and which."""
+    parts, of = shapely.get_parts(lines, return_index=True)
+    closed = shapely.is_closed(parts)
+    return shapely.get_coordinates(shapely.get_point(parts[closed], 0)), of[closed]
 
 
 def buffer_zone(
@@ -349,11 +402,10 @@ def _union(groups: list[Geometries]) -> Any:
 def _groups(frame: gpd.GeoDataFrame, by: str | pd.Series | None) -> NDArray[Any]:
     if by is None:
         return np.zeros(len(frame), np.int64)
-    if isinstance(by, str):
-        if by not in frame.columns:
-            raise GeometryError(
-                f"there is no column '{by}'.", needed=f"one of {', '.join(map(str, frame.columns))}"
-            )
+    if isinstance(by, str) and by not in frame.columns:
+        raise GeometryError(
+            f"there is no column '{by}'.", needed=f"one of {', '.join(map(str, frame.columns))}"
+        )
     column = frame[by] if isinstance(by, str) else by
     values: NDArray[Any] = column.reindex(frame.index).to_numpy()
     return values

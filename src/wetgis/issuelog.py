@@ -73,7 +73,7 @@ CODES: dict[str, str] = {
     "assumed_crs": "the coordinate system was stated by the user",
     # extents
     "no_overlap": "a layer does not overlap the subjects",
-    "extent_reached": "subjects reach beyond the bounding box of a layer whose extent is not stated",
+    "extent_reached": "subjects reach beyond the box of a layer whose extent is not stated",
     "not_in_force": "features are not in force on the day that is asked about",
     "partial_raster": "a raster does not cover all of the subjects",
     # rasters

@@ -121,9 +121,9 @@ def _measured(features: Frame) -> tuple[Geometries, Ints]:
 
 
 def _values(features: Frame, by: str | pd.Series) -> NDArray[Any]:
-    if isinstance(by, str):
-        if not isinstance(features, gpd.GeoDataFrame) or by not in features.columns:
-            raise GeometryError(f"the features have no column '{by}'.", needed="a column of them")
+    columns = features.columns if isinstance(features, gpd.GeoDataFrame) else ()
+    if isinstance(by, str) and by not in columns:
+        raise GeometryError(f"the features have no column '{by}'.", needed="a column of them")
     column = features[by] if isinstance(by, str) else by
     values: NDArray[Any] = column.reindex(features.index).to_numpy()
     return values

@@ -234,7 +234,8 @@ def _load(given: Given, keys: LayerKeys, crs: Any) -> Loaded:
 
     source = given.frame if given.frame is not None else list(given.names)
     kept = keys.model_copy(update={"duplicates": "keep"})
-    return load(source, given.kind, kept, crs, base=given.base)
+    loaded: Loaded = load(source, given.kind, kept, crs, base=given.base)
+    return loaded
 
 
 def read_raster(several: Sequence[Given]) -> RasterLayer:
