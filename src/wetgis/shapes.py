@@ -30,7 +30,8 @@ def mend(geometries: Geometries) -> Geometries:
     """2-D, valid and finite geometries; None where there is nothing to measure.
 
     Collections become flat, each foot in them once. Repair keeps the ground that the rings enclose
-    (``structure``) and drops what has collapsed to a line. A geometry with a NaN or infinite coordinate is None.
+    (``structure``) and drops what has collapsed to a line. A geometry with a NaN or infinite
+    coordinate is None.
     """
     out: Geometries = shapely.force_2d(np.asarray(geometries, dtype=object))
     xy, of = shapely.get_coordinates(out, return_index=True)
