@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.conftest import RYE, boxes
 
 import wetgis
@@ -386,3 +388,52 @@ def test_unmatched_ids_are_said():
     new = boxes((0, 0, 120, 100))
     new["id"] = ["other"]
     assert "no_match" in set(wetgis.amend(site, new, mode="by_id").issues["code"])
+
+
+#: A corner and a side, so that shapes meet at edges, at corners and inside each other.
+SQUARE = st.tuples(st.integers(0, 12), st.integers(0, 12), st.integers(1, 8))
+MAP = st.lists(SQUARE, max_size=4)
+
+
+def drawn(squares):
+    frame = boxes(*((50 * x, 50 * y, 50 * (x + s), 50 * (y + s)) for x, y, s in squares),
+                  (0, 0, 1, 1))  # fmt: skip
+    return frame.iloc[: len(squares)]
+
+
+@settings(max_examples=20, deadline=None)
+@given(MAP, MAP, st.sampled_from(["by_id", "whole"]))
+def test_any_two_maps(old, new, mode):
+    """Totals close, areas are those of a plain union, and parcels that tile the ground add up."""
+    lots = boxes(*((x, y, x + 400, y + 400) for x in range(-400, 1600, 400)
+                   for y in range(-400, 1600, 400)))  # fmt: skip
+    site = site_of(drawn(old), lots)
+    made = wetgis.amend(site, drawn(new), mode=mode, min_change_sqft=0)
+    closes(made)
+    before, after = drawn(old).union_all(), made.adopted.union_all()
+    wet = total(made, "wetland")
+    assert wet.before_sqft == pytest.approx(before.area, abs=1e-3)
+    assert wet.after_sqft == pytest.approx(after.area, abs=1e-3)
+    assert wet.added_sqft == pytest.approx(after.difference(before).area, abs=1e-3)
+    assert wet.removed_sqft == pytest.approx(before.difference(after).area, abs=1e-3)
+    for place in ("wetland", "buffer", "regulated"):
+        row = total(made, place)
+        change = made.parcels[f"{place}_change_sqft"].sum()
+        assert change == pytest.approx(row.after_sqft - row.before_sqft, abs=0.01)
+    for sign in ("added", "removed"):
+        own = made.changes[(made.changes["what"] == "wetland") & (made.changes["change"] == sign)]
+        assert own["area_sqft"].sum() == pytest.approx(wet[f"{sign}_sqft"], abs=1e-3)
+        shapes = own.geometry.to_numpy()
+        assert shapely.union_all(shapes).area == pytest.approx(shapely.area(shapes).sum(), abs=1e-3)
+
+
+@settings(max_examples=10, deadline=None)
+@given(MAP, MAP)
+def test_there_and_back(old, new):
+    """What is added there is removed on the way back."""
+    lots = boxes((-400, -400, 1600, 1600))
+    there = wetgis.amend(site_of(drawn(old), lots), drawn(new), mode="whole")
+    back = wetgis.amend(site_of(drawn(new), lots), drawn(old), mode="whole")
+    for what in ("wetland", "buffer", "regulated"):
+        a, b = total(there, what), total(back, what)
+        assert (a.added_sqft, a.before_sqft) == pytest.approx((b.removed_sqft, b.after_sqft))

@@ -93,7 +93,8 @@ def test_draft_finding(folder, name):
     text = text_of_pdf(folder / name) if name.endswith("pdf") else text_of_docx(folder / name)
     text = " ".join(text.split())
     for part in ("DRAFT", "10,000.00", "13,200.00", "195-4A(3)", "Votes in favour (5 needed",
-                 "finds, in writing", "guides both ways", "licensed surveyor", "Votes against"):  # fmt: skip
+                 "finds, in writing", "guides both ways", "licensed surveyor",
+                 "Votes against"):  # fmt: skip
         assert part in text, part
     assert "not subject" not in text.lower()
 

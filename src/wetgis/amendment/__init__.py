@@ -329,7 +329,7 @@ def _finish(
     return Amendment(
         changes, parcels, totals, adopted, superseded, history,
         whole_features(scenes, change, kind), shift, profile, issues,
-        amendment_record(site, ground.audit, scale, tables, proposal, options, started),
+        amendment_record(site, ground.audit, tables, proposal, options, started),
         kind, str(options["mode"]), site.title, old_site, new_site,
         _layers(work, old_site, new_site, ground), site.packs,
     )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from wetgis.crs import ft_per_unit
 from wetgis.record import run_record
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ __all__ = ["amendment_record"]
 def amendment_record(
     site: Site,
     audit: Audit,
-    scale: float,
     tables: dict[str, pd.DataFrame],
     proposal: Proposed,
     options: dict[str, Any],
@@ -31,7 +31,7 @@ def amendment_record(
     worked = {"seconds": time.perf_counter() - started}
     stand_in = {"measures": none, "findings": none, "contacts": none, "parts": none,
                 "issues": tables["issues"]}  # fmt: skip
-    record = run_record(site, audit, scale, stand_in, worked)
+    record = run_record(site, audit, ft_per_unit(site.crs), stand_in, worked)
     record["amendment"] = {
         **options,
         "totals": tables["totals"].to_dict("records"),
