@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import geopandas as gpd
+import pandas as pd
 import pytest
 import shapely
 
@@ -102,3 +103,34 @@ def test_sheet(cli: Callable[..., Any], tmp_path: Path) -> None:
     assert "sheets: " in ran.out
     assert cli("sheet", site, "--out", out, "--page", "A4").code == 2
     assert cli("sheet", site, "--out", out, "--scale", "50").code == 2
+
+
+def test_amend(cli: Callable[..., Any], tmp_path: Path) -> None:
+    """A wetland of 100 ft by 100 ft grows by 20 ft over one lot: 2,000 sq ft more."""
+
+    def write(name: str, *boxes: tuple[float, float, float, float]) -> Path:
+        shapes = [shapely.box(X + a, Y + b, X + c, Y + d) for a, b, c, d in boxes]
+        ids = [f"{name}-{i}" for i in range(len(boxes))]
+        frame = gpd.GeoDataFrame({"id": ids}, geometry=shapes, crs="EPSG:2260")
+        frame.to_file(tmp_path / f"{name}.gpkg")
+        return tmp_path / f"{name}.gpkg"
+
+    write("lots", (0, 0, 400, 400), (2000, 0, 2400, 400))
+    write("wetlands", (0, 0, 100, 100))
+    proposed = write("proposed", (0, 0, 120, 100))
+    site = tmp_path / "site.toml"
+    site.write_text(
+        'packs = []\n[measure]\nbuffer_ft = 100\n[layers.parcels]\npath = "lots.gpkg"\n'
+        '[layers.wetlands]\npath = "wetlands.gpkg"\n',
+        encoding="utf-8",
+    )
+    out = tmp_path / "out"
+    ran = cli("amend", site, "--proposed", proposed, "--mode", "whole", "--out", out, "--json")
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    totals = {row["what"]: row for row in document["totals"]}
+    assert totals["wetland"]["added_sqft"] == pytest.approx(2_000.0, abs=0.01)
+    assert {"amendment.gpkg", "parcels.csv", "report.docx", "run.json"} <= set(document["files"])
+    parcels = pd.read_csv(out / "parcels.csv", dtype={"parcel_id": str})
+    assert parcels["parcel_id"].tolist() == ["lots-0"]
+    assert cli("amend", site, "--proposed", proposed, "--mode", "some", "--out", out).code == 2
