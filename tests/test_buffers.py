@@ -23,7 +23,7 @@ from tests.engine_makers import (
 )
 
 import wetgis
-from wetgis.buffers import audited_zone, quad_segments
+from wetgis.buffers import _banks_by_segment, audited_zone, bank_polygons, quad_segments
 from wetgis.errors import CrsError, GeometryError
 
 CIRCLE = pi * 100.0**2
@@ -176,6 +176,15 @@ def test_rows_of_one_distance_meet_rows_of_another() -> None:
     off = np.minimum(boundary_distance(wide, points) - 100, boundary_distance(narrow, points) - 25)
     on = (boundary_distance(narrow, points) < 1e-6) | (boundary_distance(wide, points) < 1e-6)
     assert np.abs(off[~on]).max() <= 0.01
+
+
+def test_features_that_name_no_group_are_a_group() -> None:
+    wells = frame([shapely.Point(0, 0), shapely.Point(900, 0), shapely.Point(1_800, 0)])
+    kind = pd.Series(["x", None, "x"], index=wells.index)
+    zones = wetgis.buffer_zone(wells, 100.0, by=kind).area
+    assert len(zones) == 2
+    assert close(zones["x"], 2 * CIRCLE, 2)
+    assert close(zones[zones.index.isna()].iloc[0], CIRCLE)
 
 
 def test_what_is_excluded_is_taken_out() -> None:
@@ -381,6 +390,36 @@ def test_other_distances(distance: float) -> None:
     zone = wetgis.buffer_zone(layer, distance).iloc[0]
     short, over = worst_deviation(zone, layer.geometry.union_all(), distance)
     assert max(short, over) <= 0.01
+
+
+@pytest.mark.parametrize("count", [1000, 1001])
+@pytest.mark.parametrize("half", [6.0, 50.0, 100.0])
+def test_banks_lie_at_the_half_width(count: int, half: float) -> None:
+    """The ground between the banks is a buffer itself, and GEOS can get that wrong too."""
+    river = frame([zigzag(count)], half_width_ft=[half])
+    banks, line = bank_polygons(river).geometry.iloc[0], river.geometry.iloc[0]
+    xy = outline_points(banks)
+    off = boundary_distance(line, xy) - half
+    end = shapely.distance(shapely.boundary(line), shapely.points(xy)) <= half * 1.001
+    assert off.max() <= 0.01
+    assert off[~end].min(initial=0) >= -0.01
+    assert banks.is_valid
+    # the ends are flat: nothing lies beyond the first and the last bank
+    assert banks.bounds[0] >= line.bounds[0] - half / sqrt(2) - 0.01
+
+
+def test_banks_by_segment_are_those_of_geos() -> None:
+    """Where nothing is simplified both constructions agree; a ring of a moat closes."""
+    bends = [
+        shapely.LineString([(0, 0), (100, 0), (100, 50), (30, 60)]),
+        shapely.LineString([(0, 0), (90, 10), (20, 25), (200, 200)]),
+        shapely.LineString([(0, 0), (200, 0), (200, 200), (0, 200), (0, 0)]),
+        shapely.MultiLineString([[(0, 0), (50, 80)], [(400, 0), (420, 90), (500, 60)]]),
+    ]
+    lines = np.array(bends, dtype=object)
+    found = _banks_by_segment(lines, np.full(len(lines), 12.0), 64)
+    exact = shapely.buffer(lines, 12.0, cap_style="flat", join_style="round", quad_segs=64)
+    assert shapely.area(shapely.symmetric_difference(found, exact)) == pytest.approx(0, abs=0.05)
 
 
 @pytest.fixture(scope="module")

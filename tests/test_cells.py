@@ -79,6 +79,28 @@ def test_a_line_along_the_border_of_two_cells_is_there_once() -> None:
     assert shapely.length(pieces.geometries).sum() == pytest.approx(1_300)
 
 
+@pytest.mark.parametrize("turn", [0, 90, 180, 270])
+def test_lines_that_run_along_a_border_for_a_while_are_whole(turn: int) -> None:
+    x = 3_000.0
+    shapes = [
+        [(x, 60), (x, 120), (x - 73, 187), (x - 73, 243)],
+        [(x, 60), (x, 120), (x + 73, 187), (x - 9, 243), (x, 300), (x, 350), (x - 5, 400)],
+        [(x - 50, 0), (x, 0), (x, 3_100), (x + 9, 3_100)],
+        [(x, 0), (x, 1_500), (2 * x, 1_500), (2 * x, 1_600), (x, 1_500)],
+    ]
+    lines = array(*(
+        shapely.affinity.rotate(shapely.LineString(s), turn, origin=(x, 1_500)) for s in shapes
+    ))  # fmt: skip
+    lines = shapely.set_precision(lines, 1e-6)
+    grid = CellGrid.over(shapely.bounds(lines), SIZE)
+    pieces = cut(lines, grid, dimension=1)
+    length = np.bincount(pieces.owners, shapely.length(pieces.geometries), len(lines))
+    assert length == pytest.approx(shapely.length(lines), abs=1e-6)
+    for k, line in enumerate(lines):
+        united = shapely.union_all(pieces.geometries[pieces.owners == k])
+        assert united.hausdorff_distance(line) < 1e-6
+
+
 def test_each_foot_once_after_dissolving() -> None:
     shapes = array(*(lake(60, 800, 650_000 + 500 * k, 800_000, k) for k in range(8)))
     grid = CellGrid.over(shapely.bounds(shapes), SIZE)

@@ -263,6 +263,18 @@ def test_lines_by_length_and_points_by_place(origin: Place) -> None:
     )
 
 
+def test_a_line_along_the_edge_of_a_marsh_is_in_one_place() -> None:
+    """Ground on the line between two places belongs to the first of them."""
+    work = frame([shapely.LineString([(0, 100), (100, 100)]), shapely.Point(50, 100)])
+    found = wetgis.screen(site(footprints=work, wetlands=frame([SQUARE]), watercourses=frame([])))
+    parts = found.parts[found.parts["subject_kind"] == "footprint"]
+    assert parts[["subject_id", "place"]].to_numpy().tolist() == [
+        ["a", "wetland"],
+        ["b", "wetland"],
+    ]
+    assert parts["length_ft"].tolist() == [100, 0]
+
+
 def test_a_subject_without_geometry_keeps_its_row(origin: Place) -> None:
     lots = frame([box(50, 0, 250, 100), box(0, 0, 1, 1)], origin)
     lots.loc[1, "geometry"] = None

@@ -90,6 +90,31 @@ def test_the_places_of_a_subject_make_it_up(
 
 
 @FEW
+@given(pipes=st.lists(lines(), min_size=1, max_size=4), wet=LAYER, water=LAYER)
+def test_the_places_of_a_line_make_it_up(
+    pipes: list[Any], wet: list[Any], water: list[Any]
+) -> None:
+    found = wetgis.screen(
+        site(footprints=frame(pipes), wetlands=frame(wet), watercourses=frame(water))
+    )
+    table = found.measures[found.measures["subject_kind"] == "footprint"]
+    lengths = table[[f"{p}_length_ft" for p in PLACES]].to_numpy(float)
+    pipe = np.array(pipes, object)
+    assert lengths.sum(axis=1) == pytest.approx(shapely.length(pipe), abs=1e-6)
+    marsh, both = shapely.union_all(wet), shapely.union_all([*wet, *water])
+    exact = shapely.length(shapely.intersection(pipe, marsh))
+    assert lengths[:, 0] == pytest.approx(exact, abs=1e-6)
+    exact = shapely.length(shapely.intersection(pipe, both)) - exact
+    assert lengths[:, 1] == pytest.approx(exact, abs=1e-6)
+    drawn = found.parts[found.parts["subject_kind"] == "footprint"]
+    for place, k in zip(PLACES, range(len(PLACES)), strict=True):
+        own = drawn[drawn["place"] == place].set_index("subject_id").geometry.length
+        assert own.reindex(table["subject_id"]).fillna(0).to_numpy() == pytest.approx(
+            lengths[:, k], abs=1e-6
+        )
+
+
+@FEW
 @given(wet=LAYER, water=LAYER)
 def test_a_buffer_holds_no_feature(wet: list[Any], water: list[Any]) -> None:
     wetlands, watercourses = frame(wet), frame(water)

@@ -272,14 +272,30 @@ def _banks(lines: Geometries, half: Floats, tolerance: float) -> Geometries:
     built: Geometries = shapely.buffer(
         lines, half, cap_style="flat", join_style="round", quad_segs=quads
     )
-    wrong = _beside_banks(lines, half, built, tolerance)
+    asked = _simplified(lines, half)
+    wrong = asked[_beside_banks(lines[asked], half[asked], built[asked], tolerance)]
     if len(wrong):
         built[wrong] = _banks_by_segment(lines[wrong], half[wrong], quads)
     return built
 
 
+def _simplified(lines: Geometries, half: Floats) -> Ints:
+    """Lines with a vertex so near the chord between its neighbours that GEOS may leave it out."""
+    made = segments(lines)
+    one, two = made.rows[:-1], made.rows[1:]
+    chord = two[:, 2:] - one[:, :2]
+    side = one[:, 2:] - one[:, :2]
+    length = np.hypot(chord[:, 0], chord[:, 1])
+    height = np.abs(chord[:, 0] * side[:, 1] - chord[:, 1] * side[:, 0])
+    limit = 0.011 * half[made.owner[1:]] * length
+    near = (height <= limit) & (height > 1e-9 * length) & (made.owner[1:] == made.owner[:-1])
+    return np.unique(made.owner[1:][near | (length == 0)])
+
+
 def _beside_banks(lines: Geometries, half: Floats, built: Geometries, tolerance: float) -> Ints:
     """Lines whose banks were drawn wrongly; near a flat end a bank may be nearer than elsewhere."""
+    if not len(lines):
+        return np.zeros(0, np.int64)
     boundary = segments(lines)
     size = float(half.max())
     ends = boundary.rows[:, :2] - boundary.rows[:, 2:]
@@ -301,27 +317,31 @@ def _beside_banks(lines: Geometries, half: Floats, built: Geometries, tolerance:
 
 
 def _banks_by_segment(lines: Geometries, half: Floats, quads: int) -> Geometries:
-    """The same from each segment's own strip and a disc at each bend: nothing is simplified."""
+    """The same from a strip along each segment and a sector in each bend: nothing is simplified."""
     made = segments(lines)
+    rows, owner = made.rows, made.owner
+    moves = (rows[:, :2] != rows[:, 2:]).any(axis=1)
+    rows, owner = rows[moves], owner[moves]
     strips = shapely.buffer(
-        shapely.linestrings(made.rows.reshape(-1, 2, 2)), half[made.owner], cap_style="flat"
+        shapely.linestrings(rows.reshape(-1, 2, 2)), half[owner], cap_style="flat"
     )
-    # where a segment goes on from the one before it there is a bend
-    bends = np.flatnonzero(
-        (made.rows[1:, :2] == made.rows[:-1, 2:]).all(axis=1) & (made.owner[1:] == made.owner[:-1])
-    )
-    at = np.concatenate([made.rows[bends, 2:], _closings(lines)[0]])
-    of = np.concatenate([made.owner[bends], _closings(lines)[1]])
-    discs = shapely.buffer(shapely.points(at), half[of], quad_segs=quads)
-    _, united = union_groups(np.concatenate([strips, discs]), np.concatenate([made.owner, of]))
+    # a segment goes on in the next one; where a line closes, its last in its first
+    first = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]])
+    after = np.arange(1, len(rows) + 1)
+    after[np.r_[first[1:], len(rows)] - 1] = first
+    bent = np.flatnonzero((rows[:, 2:] == rows[after, :2]).all(axis=1))
+    along = rows[:, 2:] - rows[:, :2]
+    u, v = along[bent], along[after[bent]]
+    turn = np.arctan2(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0], (u * v).sum(axis=1))
+    start = np.arctan2(u[:, 1], u[:, 0]) - np.where(turn >= 0, pi / 2, -pi / 2)
+    angle = start[:, None] + turn[:, None] * np.linspace(0, 1, 2 * quads + 1)
+    arc = np.stack([np.cos(angle), np.sin(angle)], axis=2) * half[owner[bent], None, None]
+    corner = rows[bent, None, 2:]
+    sectors = shapely.polygons(np.concatenate([corner, corner + arc], axis=1))
+    some = np.abs(turn) > 1e-9
+    pieces = np.concatenate([strips, sectors[some]])
+    united: Geometries = union_groups(pieces, np.concatenate([owner, owner[bent][some]]))[1]
     return united
-
-
-def _closings(lines: Geometries) -> tuple[Floats, Ints]:
-    """Where lines close on themselves, and which."""
-    parts, of = shapely.get_parts(lines, return_index=True)
-    closed = shapely.is_closed(parts)
-    return shapely.get_coordinates(shapely.get_point(parts[closed], 0)), of[closed]
 
 
 def buffer_zone(
@@ -388,7 +408,8 @@ def buffer_zone(
     groups = _groups(frame, by)[index]
     zones: dict[Hashable, Any] = {}
     for value in list(pd.unique(groups)) or ([0] if by is None else []):
-        chosen = groups == value
+        # features that name no group are a group too: their ground must not go missing
+        chosen = pd.isna(groups) if pd.isna(value) else groups == value
         zone, _ = audited_zone(geometries[chosen], distances[index][chosen], tolerance_ft / scale)
         own = shapely.union_all(geometries[chosen])
         zones[value] = shapely.difference(shapely.difference(zone, own), outside)

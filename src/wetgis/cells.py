@@ -220,8 +220,31 @@ def _clip(
             len(which), chunk=256, threads=threads,
         )  # fmt: skip
         out[which] = np.concatenate(parts)
+        along = which[_along(geoms[which], at, axis)]
+        out[along] = _clip_lines(geoms[along], at, axis, left)
     keep = ~shapely.is_empty(out)
     return out[keep], keep
+
+
+def _along(geoms: Geometries, at: float, axis: int) -> Ints:
+    """Lines that run along the line of the cut for a while."""
+    lines = np.flatnonzero(shapely.get_dimensions(geoms) == 1)
+    xy, of = shapely.get_coordinates(geoms[lines], return_index=True)
+    on = xy[:, axis] == at
+    found: Ints = lines[np.unique(of[1:][on[1:] & on[:-1] & (of[1:] == of[:-1])])]
+    return found
+
+
+def _clip_lines(geoms: Geometries, at: float, axis: int, left: bool) -> Geometries:
+    """The same for lines along the cut, of which a rectangle loses what lies on its edge.
+
+    They belong to the right, as lines do that lie on the edge of a cell as a whole.
+    """
+    bounds = shapely.bounds(geoms) + np.array([-1.0, -1.0, 1.0, 1.0])
+    bounds[:, axis] = at
+    right = shapely.box(*bounds.T)
+    out: Geometries = (shapely.difference if left else shapely.intersection)(geoms, right)
+    return out
 
 
 def dissolve(pieces: Pieces, *, threads: int = 2) -> Pieces:

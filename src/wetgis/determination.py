@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from wetgis.doubts import Bools, Floats, Trial, Words
+from wetgis.doubts import Floats, Trial, Words
 from wetgis.packs.model import Rule
-from wetgis.reaches import DISTANCE_OF, Reach, by_dimension, measure_reach, source_words
+from wetgis.reaches import (
+    BEYOND,
+    DISTANCE_OF,
+    Reach,
+    beyond_limit,
+    by_dimension,
+    measure_reach,
+    nearest_of,
+    source_words,
+)
 from wetgis.schema import EPS_SQFT, INDICATING, SINGULAR
 from wetgis.trials import Case, Outcome, append, rows, words
 from wetgis.wording import shown
@@ -76,7 +85,8 @@ def _signs(case: Case, rule: Rule, frame: pd.DataFrame) -> Signs:
     flat = np.isin(case.number(frame, "geometry_dim"), (0, 1)).all()
     comparison = "le" if flat else "lt"
     trial = reach.trial(limit, comparison)
-    beyond = _all_beyond(case, frame)
+    beyond, wholly = beyond_limit(case, frame)
+    reach = replace(reach, open=reach.open & ~wholly)
     strong = trial.met & ~beyond
     edge = ~strong & ~beyond & (np.abs(trial.margin) <= trial.noise)
     unsure = ~strong & ~edge & ~beyond & (reach.low <= limit.value)
@@ -90,16 +100,8 @@ def _signs(case: Case, rule: Rule, frame: pd.DataFrame) -> Signs:
     nearest = _nearest_kind(case, frame, mapped)
     kind = np.where(hinted, which, np.where(sign == "", "", nearest)).astype(object)
     note = _sign_note(case, rule, frame, sign, hint, which)
-    note = append(note, beyond & trial.met, "what lies within reach is beyond the municipal limit")
+    note = append(note, beyond & trial.met, BEYOND)
     return Signs(frame, reach, sign, value, threshold, kind, note)
-
-
-def _all_beyond(case: Case, frame: pd.DataFrame) -> Bools:
-    inside = np.zeros(len(frame))
-    for place in ("wetland", "watercourse", "buffer"):
-        inside = inside + np.nan_to_num(case.number(frame, f"{place}_sqft"))
-    beyond = case.number(frame, "beyond_limit_sqft") > EPS_SQFT
-    return np.asarray(beyond & (inside <= EPS_SQFT), dtype=bool)
 
 
 def _indicator(case: Case, frame: pd.DataFrame, kinds: list[str]) -> tuple[Floats, Words]:
@@ -141,7 +143,7 @@ def _sign_note(
 ) -> Words:
     note = np.array([SIGN_WORDS.get(s, "") for s in sign], dtype=object)
     mapped = [kind for kind in rule.features if kind not in INDICATING]
-    source = source_words(case, case.nearest(frame, mapped))
+    source = source_words(case, nearest_of(case, frame, mapped))
     hinted = sign == "indicator"
     note = append(note, (sign != "") & ~hinted, source)
     for kind in (k for k in rule.features if k in INDICATING and case.given(k)):

@@ -93,7 +93,7 @@ def explain(finding: Mapping[str, Any]) -> str:
     ...        "says": "Larger sites are built in phases.", "note": ""}
     >>> print(explain(row))
     MON-48 for project P1: on the layers used, this rule does not ask for it. Measured: 217,800.00 \
-sq ft; the number of the law: more than 217,800.00 sq ft. The law, in our words: Larger sites are \
+sq ft; held against: more than 217,800.00 sq ft. The law, in our words: Larger sites are \
 built in phases. Cited: 46-17B(7) (section number inferred).
     """
     get = _texts(finding)
@@ -133,14 +133,15 @@ def _measured(finding: Mapping[str, Any], get: Any) -> str:
     if value != value:
         return ""
     unit = UNIT_WORDS.get(get("unit"), get("unit"))
-    text = f"Measured: {_with(shown(value, threshold), unit)}"
+    decimals = 0 if get("unit") in ("count", "days") else 2
+    text = f"Measured: {_with(shown(value, threshold, decimals=decimals), unit)}"
     low, high = (_number(finding, name) for name in ("value_low", "value_high"))
     if low < value or high > value:
         between = f"{shown(low, threshold)} and {shown(high, threshold)}"
         text += f" (between {_with(between, unit)} by the accuracy that is stated)"
     if threshold == threshold and get("comparison"):
-        law = _with(shown(threshold), unit)
-        text += f"; the number of the law: {COMPARED[get('comparison')]} {law}"
+        law = _with(shown(threshold, decimals=decimals), unit)
+        text += f"; held against: {COMPARED[get('comparison')]} {law}"
     return text + "."
 
 

@@ -48,8 +48,10 @@ def _overlap(
         if mask is flat:
             trial = Trial(case.number(frame, DISTANCE_OF[layer]), "le", 0.0, "ft")
         else:
-            half = case.number(frame, f"boundary_{layer}_ft") * case.layer(layer).accuracy_ft
-            trial = Trial(case.number(frame, area), "gt", 0.0, "sqft", half=half)
+            column = f"boundary_{layer}_ft"
+            half = case.number(frame, column) * case.layer(layer).accuracy_ft
+            spread = half if column in frame.columns else None
+            trial = Trial(case.number(frame, area), "gt", 0.0, "sqft", half=spread)
         out.append(_ground_rows(case, rule, frame, trial, case.number(frame, unknown)))
     return out
 
@@ -65,7 +67,8 @@ def _ground_rows(
     text = f"extent: {layer}" if given else f"layer: {layer}"
     needs = append(words(len(frame)), np.ones(len(frame), dtype=bool), text)
     lost = case.flag(frame, "parcels_missing")
-    needs, open_ = append(needs, lost, "layer: parcels"), open_ | (lost & ~trial.met)
+    needs = np.where(lost, "layer: parcels", needs).astype(object)
+    open_ = open_ | (lost & ~trial.met)
     # nothing of it inside, yet near enough that the layer's accuracy could bring it in
     spread = np.nan_to_num(case.accuracy(frame)) + np.nan_to_num(case.layer(layer).accuracy_ft)
     near = ~trial.met & (distance > 0) & (distance <= spread)

@@ -12,10 +12,13 @@ from wetgis.doubts import Bools, Floats, Trial, Words, both
 from wetgis.packs import Limit
 from wetgis.packs.model import Rule
 from wetgis.reaches import (
+    BEYOND,
     DISTANCE_OF,
+    beyond_limit,
     by_dimension,
     counted,
     measure_reach,
+    nearest_of,
     open_ground,
     parcel_contacts,
     parcel_view,
@@ -45,12 +48,15 @@ def within_reach(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataFrame
     for frame, comparison in by_dimension(case.subjects(subject_kind)):
         reach = measure_reach(case, frame, rule.features)
         trial = reach.trial(limit, comparison)
+        nothing, wholly = beyond_limit(case, frame)
+        met = trial.met & ~nothing
         touch = ~trial.met & (np.abs(trial.margin) <= trial.noise)
         note = append(parts_note(case, frame), np.ones(len(frame), dtype=bool),
-                      source_words(case, case.nearest(frame, rule.features)))  # fmt: skip
+                      source_words(case, nearest_of(case, frame, rule.features)))  # fmt: skip
+        note = append(note, nothing & trial.met, BEYOND)
         note = append(note, touch, "touches the reach, shares no ground with it")
         out.append(rows(case, rule, frame, Outcome(
-            trial.met, ~trial.met & reach.open, trial, needs=reach.needs, note=note, limit=limit,
+            met, ~met & ~wholly & reach.open, trial, needs=reach.needs, note=note, limit=limit,
             layers=rule.features,
         )))  # fmt: skip
     return out
@@ -61,10 +67,10 @@ def parts_note(case: Case, frame: pd.DataFrame) -> Words:
     places = ("wetland", "watercourse", "buffer", "outside", "unmapped", "beyond_limit")
     areas = {p: case.number(frame, f"{p}_sqft") for p in places}
     lengths = {p: case.number(frame, f"{p}_length_ft") for p in places}
-    lines = case.number(frame, "geometry_dim") == 1
+    dim = case.number(frame, "geometry_dim")
     out = words(len(frame))
-    for i in range(len(frame)):
-        source, unit = (lengths, "ft") if lines[i] else (areas, "sq ft")
+    for i in np.flatnonzero(dim != 0):  # a point has no parts
+        source, unit = (lengths, "ft") if dim[i] == 1 else (areas, "sq ft")
         found = [
             f"{place.replace('_', ' ')} {shown(column[i])}"
             for place, column in source.items()
@@ -224,7 +230,7 @@ def _without_size(
 def _open_parcels(case: Case, view: pd.DataFrame, kinds: Sequence[str]) -> tuple[Bools, Words]:
     open_, needs = open_ground(case, view, kinds)
     lost = case.flag(view, "parcels_missing")
-    return open_ | lost, append(needs, lost, "layer: parcels")
+    return open_ | lost, np.where(lost, "layer: parcels", needs).astype(object)
 
 
 def _among(view: pd.DataFrame, found: pd.DataFrame) -> Bools:
@@ -243,7 +249,11 @@ def _each(case: Case, rule: Rule, subject_kind: str) -> tuple[pd.DataFrame, pd.D
         near = case.contacts(subject_kind, rule.features)
     else:
         near = parcel_contacts(case, subject_kind, rule.features)
-    return _with_view(case, near, view), view
+    near = _with_view(case, near, view)
+    # what another law in force looks for farther away is not this one's
+    trial = _distance_trial(case, near, case.limit(rule, "reach"))
+    kept = trial.met | np.logical_or.reduce(list(trial.doubts().values()))
+    return near[kept].reset_index(drop=True), view
 
 
 def _listed(case: Case, rule: Rule, near: pd.DataFrame, found: Outcome) -> pd.DataFrame:
@@ -254,9 +264,9 @@ def _listed(case: Case, rule: Rule, near: pd.DataFrame, found: Outcome) -> pd.Da
 
 
 def _missing(case: Case, rule: Rule, view: pd.DataFrame) -> pd.DataFrame:
-    """One row a subject where a layer was not given."""
+    """One row a subject where none of the layers was given; else what is given has its rows."""
     absent = [kind for kind in rule.features if not case.given(kind)]
-    if not absent:
+    if len(absent) < len(rule.features):
         return rows(case, rule, view.iloc[:0], Outcome(np.zeros(0, dtype=bool)))
     every = np.ones(len(view), dtype=bool)
     needs = words(len(view), "; ".join(f"layer: {kind}" for kind in absent))

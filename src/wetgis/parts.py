@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import shapely
 
-from wetgis.schema import PART_COLUMNS, PLACES
+from wetgis.schema import EPS_FT, PART_COLUMNS, PLACES
 from wetgis.segments import in_threads
 from wetgis.shapes import of_dimension, union_groups
 
@@ -43,9 +43,10 @@ def make_parts(
         areal = shapely.get_dimensions(subjects.geometries) == 2
         area = np.where(areal, np.nan_to_num(columns[f"{place}_sqft"]), 0.0)
         length = np.where(areal, 0.0, shapely.length(geometries) * scene.scale)
-        there = (area > 0) | (
-            ~areal & ~shapely.is_empty(geometries) & ~shapely.is_missing(geometries)
+        point = (shapely.get_dimensions(subjects.geometries) == 0) & (
+            ~shapely.is_empty(geometries) & ~shapely.is_missing(geometries)
         )
+        there = (area > 0) | (length > EPS_FT) | point
         index = np.flatnonzero(there)
         table = subjects.table.loc[index, ["subject_kind", "subject_id", "record"]].copy()
         table["place"] = place
@@ -76,7 +77,33 @@ def _shapes(
         some = ~shapely.is_empty(shape)
         taken[some] = shapely.union(taken[some], shape[some])
     out["outside"] = _left(inside, taken, columns)
+    thin = np.flatnonzero(np.isin(shapely.get_dimensions(own), (0, 1)))
+    for place, shape in _divided(inside[thin], ground).items():
+        out[place][thin] = shape
     return out
+
+
+def _divided(rest: Geometries, ground: Ground) -> dict[str, Geometries]:
+    """Lines and points by place, each place taking from what those before it have left.
+
+    What is left is cut out by the polygons of a place: a line cannot be cut out of another one,
+    since the points where it was divided do not lie on it to the last digit.
+    """
+    rest = rest.copy()
+    dimension = shapely.get_dimensions(rest)
+    out: dict[str, Geometries] = {}
+    for place, pieces in ground.places.items():
+        out[place] = np.full(len(rest), _EMPTY, dtype=object)
+        s, p = shapely.STRtree(pieces.geometries).query(rest, predicate="intersects")
+        met, zones = union_groups(pieces.geometries[p], s)
+        shared = shapely.intersection(rest[met], zones)
+        rest[met] = shapely.difference(rest[met], zones)
+        for d in (1, 0):
+            parts, of = of_dimension(shared, d)
+            own = dimension[met[of]] == d
+            found, united = union_groups(parts[own], met[of[own]])
+            out[place][found] = united
+    return {**out, "outside": rest}
 
 
 def _within(own: Geometries, limit: BaseGeometry, beyond: Floats) -> Geometries:
@@ -101,9 +128,7 @@ def _in_place(
     dimension = shapely.get_dimensions(own)
     whole = (dimension == 2) & (known > 0) & (known == area)
     out[whole] = own[whole]
-    partly = np.flatnonzero(
-        ((dimension == 2) & (known > 0) & ~whole) | ((dimension < 2) & (dimension >= 0))
-    )
+    partly = np.flatnonzero((dimension == 2) & (known > 0) & ~whole)
     if not len(partly) or not len(pieces.geometries):
         return out
     s, p = shapely.STRtree(pieces.geometries).query(inside[partly], predicate="intersects")
@@ -113,19 +138,15 @@ def _in_place(
     )  # fmt: skip
     if not met:
         return out
-    for d in (2, 1, 0):
-        parts, of = of_dimension(np.concatenate(met), d)
-        subject = partly[s[of]]
-        same = dimension[subject] == d
-        found, united = union_groups(parts[same], subject[same])
-        out[found] = united
+    parts, of = of_dimension(np.concatenate(met), 2)
+    found, united = union_groups(parts, partly[s[of]])
+    out[found] = united
     return out
 
 
 def _left(inside: Geometries, taken: Geometries, columns: dict[str, Floats]) -> Geometries:
     out = np.full(len(inside), _EMPTY, dtype=object)
-    dimension = shapely.get_dimensions(inside)
-    some = ((dimension == 2) & (columns["outside_sqft"] > 0)) | ((dimension >= 0) & (dimension < 2))
+    some = (shapely.get_dimensions(inside) == 2) & (columns["outside_sqft"] > 0)
     out[some] = shapely.difference(inside[some], taken[some])
     return out
 

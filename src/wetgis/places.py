@@ -7,7 +7,7 @@ where the law allows it, with its provisos.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -20,7 +20,15 @@ from wetgis.ground import only_slivers
 from wetgis.nearness import drawn_note, parts_note
 from wetgis.packs import Limit
 from wetgis.packs.model import Activity, Proviso, Rule
-from wetgis.reaches import Reach, by_dimension, measure_reach, source_words
+from wetgis.reaches import (
+    BEYOND,
+    Reach,
+    beyond_limit,
+    by_dimension,
+    measure_reach,
+    nearest_of,
+    source_words,
+)
 from wetgis.schema import EPS_FT, EPS_SQFT
 from wetgis.trials import Case, append, words
 
@@ -81,7 +89,9 @@ def _places(case: Case, rule: Rule) -> list[Places]:
     for frame, comparison in by_dimension(case.subjects("footprint")):
         reach = measure_reach(case, frame, rule.features)
         trial = reach.trial(limit, comparison)
-        within = trial.met & ~_beyond_limit(case, frame)
+        nothing, wholly = beyond_limit(case, frame)
+        reach = replace(reach, open=reach.open & ~wholly)
+        within = trial.met & ~nothing
         known = _known_places(case, frame, within, limit)
         place = Places(
             frame, reach, trial, within, ~trial.met & (np.abs(trial.margin) <= trial.noise),
@@ -94,15 +104,6 @@ def _places(case: Case, rule: Rule) -> list[Places]:
         _decide(case, place)
         out.append(place)
     return out
-
-
-def _beyond_limit(case: Case, frame: pd.DataFrame) -> Bools:
-    """Areas whose part inside the municipality reaches no wetland, watercourse or buffer."""
-    inside = sum(
-        np.nan_to_num(case.number(frame, f"{p}_sqft")) for p in ("wetland", "watercourse", "buffer")
-    )
-    beyond = case.number(frame, "beyond_limit_sqft") > EPS_SQFT
-    return np.asarray(beyond & (inside <= EPS_SQFT), dtype=bool)
 
 
 def _known_places(
@@ -161,9 +162,8 @@ def _near_places(rule: Rule, reach: Reach, known: list[frozenset[str]]) -> list[
 def _place_note(case: Case, rule: Rule, place: Places) -> Words:
     note = parts_note(case, place.frame)
     note = append(note, place.touch, "touches the buffer's outer edge, shares no ground with it")
-    beyond = _beyond_limit(case, place.frame) & place.trial.met
-    note = append(note, beyond, "what lies within reach is beyond the municipal limit")
-    near = case.nearest(place.frame, rule.features)
+    note = append(note, place.trial.met & ~place.within, BEYOND)
+    near = nearest_of(case, place.frame, rule.features)
     note = append(note, np.ones(len(note), dtype=bool), source_words(case, near))
     return drawn_note(case, near, note)
 
@@ -198,11 +198,12 @@ class JobReader:
                 use = self.table[escape.use]
                 saved = self.of_right(use, place)
                 if saved.word != PERMIT:
-                    why = f"of right as {use.code}: {use.says}"
+                    why = f"{activity.code}: of right as {use.code}, {use.says}"
                     return Answer(saved.word, saved.needs, (why, *saved.why))
             elif said is None:
                 hints.append(f"{escape.use} if {_plain(escape.fact)}")
-        return Answer(PERMIT, why=(f"of right only as {' or '.join(hints)}",) if hints else ())
+        hint = f"{activity.code}: of right only as {' or '.join(hints)}"
+        return Answer(PERMIT, why=(hint,) if hints else ())
 
     def of_right(self, use: Activity, place: str) -> Answer:
         """A use of right in one place: where it is allowed, its conditions, the provisos."""

@@ -11,19 +11,24 @@ import pandas as pd
 
 from wetgis.doubts import Bools, Floats, Trial, Words
 from wetgis.packs import Limit
+from wetgis.schema import EPS_SQFT
 from wetgis.trials import KEYS, LAYER_OF, Case, append, words
 
 __all__ = [
+    "BEYOND",
     "Reach",
+    "beyond_limit",
     "by_dimension",
     "counted",
     "measure_reach",
+    "nearest_of",
     "open_ground",
     "parcel_contacts",
     "parcel_view",
     "source_words",
 ]
 
+BEYOND = "what lies within reach is beyond the municipal limit"
 #: The measure that tells how far the nearest feature of a layer is.
 DISTANCE_OF = {
     "wetlands": "wetland_ft",
@@ -199,6 +204,33 @@ def counted(regulator: Words, wanted: Sequence[str]) -> tuple[Bools, Bools]:
         tokens = re.findall(r"[A-Z]+", plain)
         yes[i] = any(token.endswith(name.upper()) for token in tokens for name in wanted)
     return yes, unknown
+
+
+def beyond_limit(case: Case, frame: pd.DataFrame) -> tuple[Bools, Bools]:
+    """Which subjects reach beyond the municipal limit and have nothing within reach inside it.
+
+    And which of them lie beyond it wholly, so that nothing unmapped could matter.
+    """
+
+    def parts(*places: str) -> Floats:
+        dim = case.number(frame, "geometry_dim")
+        areas = sum(np.nan_to_num(case.number(frame, f"{p}_sqft")) for p in places)
+        lengths = sum(np.nan_to_num(case.number(frame, f"{p}_length_ft")) for p in places)
+        return np.asarray(np.where(dim == 1, lengths, areas), dtype="float64")
+
+    inside = parts("wetland", "watercourse", "buffer")
+    nothing = (parts("beyond_limit") > EPS_SQFT) & (inside <= EPS_SQFT)
+    return nothing, nothing & (parts("outside", "unmapped") <= EPS_SQFT)
+
+
+def nearest_of(case: Case, frame: pd.DataFrame, kinds: Sequence[str]) -> pd.DataFrame:
+    """The nearest contact over several layers; of two as near, that of the layer named first."""
+    found = [case.nearest(frame, [kind]) for kind in kinds]
+    distances = np.array([case.number(near, "distance_ft") for near in found])
+    first = np.argmin(np.where(np.isnan(distances), np.inf, distances), axis=0)
+    together = pd.concat(found, ignore_index=True)
+    chosen: pd.DataFrame = together.iloc[first * len(frame) + np.arange(len(frame))]
+    return chosen.reset_index(drop=True)
 
 
 def source_words(case: Case, near: pd.DataFrame) -> Words:

@@ -17,7 +17,7 @@ from wetgis.doubts import Bools, Floats, Trial, Words, join
 from wetgis.evidence import Evidence, LayerFacts
 from wetgis.packs import Limit, Pack
 from wetgis.packs.model import Rule
-from wetgis.schema import DOUBTS, FINDING_COLUMNS, SINGULAR
+from wetgis.schema import DETERMINING, DOUBTS, FINDING_COLUMNS, SINGULAR
 
 __all__ = ["KEYS", "Case", "Outcome", "append", "as_fact", "rows", "words"]
 
@@ -174,6 +174,8 @@ class Case:
         """Where ground beyond the extent of a layer lies within reach."""
         if f"unmapped_reach_{kind}" in frame.columns:
             return self.flag(frame, f"unmapped_reach_{kind}")
+        if kind not in DETERMINING:  # the flag for all is about these
+            return np.zeros(len(frame), dtype=bool)
         return self.flag(frame, "unmapped_reach")
 
     def nearest(self, frame: pd.DataFrame, kinds: Sequence[str]) -> pd.DataFrame:
@@ -291,6 +293,7 @@ def _note(rule: Rule, found: Outcome, n: int) -> Words:
     trial = found.trial
     if trial is not None and trial.half is not None:
         bare = np.isnan(trial.half) & np.isfinite(trial.value) & (trial.value > 0)
+        bare &= (trial.low == trial.value) & (trial.high == trial.value)
         note = append(note, bare, "no accuracy is stated, so there is no interval")
     if found.limit is not None and found.limit.cite_status == "override":
         text = f"the number {found.limit.lawful} replaces the pack's own ({rule.cite})"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from wetgis.scene import Scene
 
+    Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
     Geometries = NDArray[np.object_]
 
@@ -34,7 +35,7 @@ MAP_PLACES = ("wetland", "watercourse", "buffer")
 #: What is added up: the places, and all that they are together.
 SETS = (*MAP_PLACES, "regulated")
 #: More pieces than this stay as the cells have cut them.
-JOINED = 20_000
+JOINED = 2_000
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,10 @@ def ground_change(
         for side, ground in zip(zones, (one, two), strict=True):
             side.append(ground.places["buffer"].geometries)
         if two is not one:
+            cells = _cells(one.grid, reached, old)
             for k, name in enumerate(SETS):
-                plus, less = minus(b[name], a[name]), minus(a[name], b[name])
+                was, now = _only(a[name], cells), _only(b[name], cells)
+                plus, less = minus(now, was), minus(was, now)
                 sums["added"][k] += _area(plus)
                 sums["removed"][k] += _area(less)
                 found.setdefault((name, "added"), []).append(plus.geometries)
@@ -86,12 +89,34 @@ def ground_change(
     )
 
 
+def _spread(bounds: Floats, scene: Scene) -> Floats:
+    """Boxes spread by a little more than the buffer's width."""
+    margin = scene.distance * 1.01 + 1.0
+    usable = bounds[np.isfinite(bounds).all(axis=1)]
+    spread: Floats = usable + np.array([-margin, -margin, margin, margin])
+    return spread
+
+
+def _cells(grid: CellGrid, reached: Geometries, scene: Scene) -> Bools:
+    """Which cells of a window a changed feature or its buffer may lie in."""
+    out = np.zeros((grid.columns, grid.rows), bool)
+    ranges = grid.ranges(_spread(shapely.bounds(reached), scene))
+    low = np.maximum(ranges[:, [0, 2]], 0)
+    for (i0, j0), (_, i1, _, j1) in zip(low.tolist(), ranges.tolist(), strict=True):
+        if i1 >= 0 and j1 >= 0:
+            out[i0 : i1 + 1, j0 : j1 + 1] = True
+    return out.reshape(-1)
+
+
+def _only(pieces: Pieces, cells: Bools) -> Pieces:
+    chosen = cells[pieces.cells]
+    return Pieces(pieces.geometries[chosen], pieces.cells[chosen], pieces.owners[chosen])
+
+
 def _tiles(bounds: Floats, scene: Scene) -> Iterator[tuple[int, int]]:
     """Tiles under boxes that are spread by the buffer's width."""
-    usable = bounds[np.isfinite(bounds).all(axis=1)]
-    margin = scene.distance * 1.01 + 1.0
     size = TILE_CELLS * CELL_FT / scene.scale
-    spread = usable + np.array([-margin, -margin, margin, margin])
+    spread = _spread(bounds, scene)
     for i0, j0, i1, j1 in np.unique(np.floor(spread / size).astype(int), axis=0).tolist():
         for i in range(i0, i1 + 1):
             yield from ((i, j) for j in range(j0, j1 + 1))

@@ -23,12 +23,17 @@ def amend(
     site: SitePath,
     out: OutFolder,
     mode: Annotated[
-        str, typer.Option("--mode", help="by_id, whole (the new map), within (an extent).")
+        str,
+        typer.Option(
+            "--mode", metavar="MODE", help="by_id, whole (the new map), within (an extent)."
+        ),
     ],
     proposed: Annotated[
         Path, typer.Option("--proposed", metavar="FILE", help="The proposed features.")
     ],
-    kind: Annotated[str, typer.Option("--kind", help="wetlands or watercourses.")] = "wetlands",
+    kind: Annotated[
+        str, typer.Option("--kind", metavar="KIND", help="wetlands or watercourses.")
+    ] = "wetlands",
     extent: Annotated[
         Path | None, typer.Option("--extent", metavar="FILE", help="For --mode within.")
     ] = None,
@@ -40,7 +45,8 @@ def amend(
         typer.Option("--accept", metavar="ID", help="Only this change or feature is adopted."),
     ] = None,
     min_change: Annotated[
-        float, typer.Option("--min-change-sqft", help="Changes below are slivers.")
+        float,
+        typer.Option("--min-change-sqft", metavar="NUMBER", help="Changes below are slivers."),
     ] = 1.0,
     template: Annotated[
         Path | None, typer.Option("--template", metavar="DOCX", help="Your own finding.")

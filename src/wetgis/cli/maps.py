@@ -1,4 +1,4 @@
-"""Verbs that make maps: delineate, compare, amend, sheet."""
+"""Verbs that make maps: delineate, compare, sheet."""
 
 from __future__ import annotations
 
@@ -11,19 +11,16 @@ import typer
 
 from wetgis.cli.layers import (
     AsJson,
-    IdColumn,
     LayerName,
     SourceCrs,
     TargetCrs,
-    layer_keys,
     tell_issues,
 )
-from wetgis.cli.screening import AsOf, OutFolder, SitePath, read_site
-from wetgis.cli.shell import DONE, SOME_UNUSED, log_into, print_json, say, verb, warn
+from wetgis.cli.screening import AsOf, SitePath, read_site
+from wetgis.cli.shell import DONE, SOME_UNUSED, print_json, say, verb, warn
 from wetgis.errors import UsageError
 
 if TYPE_CHECKING:
-    from wetgis.amendment import Amendment
     from wetgis.compare import Comparison
     from wetgis.delineation import Delineation
     from wetgis.outputs.sheet import Sheets
@@ -152,80 +149,6 @@ def _write_comparison(found: Comparison, out: Path) -> None:
         raise UsageError(f"'{out.name}' cannot hold two layers.", needed="a name ending in .gpkg")
     wetgis.write_layer(found.strips, out, layer="strips")
     wetgis.write_layer(found.separation, out, layer="separation")
-
-
-@app.command()
-@verb
-def amend(
-    site: SitePath,
-    mode: Annotated[
-        str,
-        typer.Option(
-            "--mode", metavar="MODE", help="by_id, whole, or within (all inside --extent)."
-        ),
-    ],
-    out: OutFolder,
-    proposed: Annotated[
-        Path | None, typer.Option("--proposed", metavar="FILE", help="The new features.")
-    ] = None,
-    kind: Annotated[
-        str, typer.Option("--kind", metavar="KIND", help="wetlands or watercourses.")
-    ] = "wetlands",
-    extent: Annotated[
-        Path | None, typer.Option("--extent", metavar="FILE", help="Polygons, for --mode within.")
-    ] = None,
-    remove: Annotated[
-        list[str] | None, typer.Option("--remove", metavar="ID", help="A feature that goes.")
-    ] = None,
-    accept: Annotated[
-        list[str] | None,
-        typer.Option("--accept", metavar="ID", help="Only this change or feature is adopted."),
-    ] = None,
-    min_change: Annotated[
-        float,
-        typer.Option("--min-change-sqft", metavar="NUMBER", help="Changes below it are slivers."),
-    ] = 1.0,
-    template: Annotated[
-        Path | None, typer.Option("--template", metavar="DOCX", help="The town's own paper.")
-    ] = None,
-    layer: LayerName = None,
-    ids: IdColumn = None,
-    source_crs: SourceCrs = None,
-    as_of: AsOf = None,
-    as_json: AsJson = False,
-) -> int:
-    """What a changed map changes, and for whom: layers, tables, sheets, papers."""
-    import wetgis
-
-    log_into(out)
-    keys = layer_keys(layer, ids, source_crs)
-    loaded = read_site(site, as_of)
-    made = wetgis.amend(
-        loaded,
-        None if proposed is None else wetgis.Layer(proposed, **keys),
-        kind=kind,
-        mode=mode,
-        extent=extent,
-        remove=remove or (),
-        accept=accept or None,
-        min_change_sqft=min_change,
-    )
-    made.provenance["run"]["site"] = str(site.resolve())
-    files = made.write(out, template=template)
-    if as_json:
-        print_json({"out": str(out), "files": [f.name for f in files], **_amendment(made)})
-    else:
-        print(made.summary())
-    say(f"Written to {out}")
-    return tell_issues(made.issues)
-
-
-def _amendment(made: Amendment) -> dict[str, Any]:
-    return {
-        "totals": made.totals.to_dict("records"),
-        "changes": made.changes.drop(columns="geometry").to_dict("records"),
-        "parcels": made.parcels.drop(columns="geometry", errors="ignore").to_dict("records"),
-    }
 
 
 @app.command()

@@ -55,11 +55,11 @@ KINDS: dict[str, tuple[str, ...]] = {
     "within_reach": ("reach",),  # some of the subject lies within the reach of a feature
     "features_near": ("reach",),  # a row for each feature within the reach
     "features_near_by_size": ("reach", "size"),  # and only features beyond a size count
-    "whole_size": ("size",),  # the size of each whole feature near the subject
-    "tidal_class": (),  # by the class of each feature
-    "boundary_basis": (),  # how the boundary of each feature was found
-    "counted_regulator": (),  # who regulates each wetland
-    "watercourse_kept": (),  # each watercourse near the subject, and how it is drawn
+    "whole_size": ("reach", "size"),  # the size of each whole feature near the subject
+    "tidal_class": ("reach",),  # by the class of each feature
+    "boundary_basis": ("reach",),  # how the boundary of each feature was found
+    "counted_regulator": ("reach",),  # who regulates each wetland
+    "watercourse_kept": ("reach",),  # each watercourse near the subject, and how it is drawn
     "screening_order": ("reach",),
     "stockpile_distance": ("reach",),
     # ground
