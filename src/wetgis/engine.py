@@ -20,7 +20,16 @@ from wetgis.measures import distances, slopes
 from wetgis.membership import assign, members_of, project_subjects
 from wetgis.scene import Scene, Subjects
 from wetgis.schema import EPS_FT, NUMBER_COLUMNS, SUBJECT_COLUMNS
-from wetgis.tiles import TileResult, TileWork, empty_contacts, empty_parts, plan, run_tile, work_of
+from wetgis.tiles import (
+    FLAGS,
+    TileResult,
+    TileWork,
+    empty_contacts,
+    empty_parts,
+    plan,
+    run_tile,
+    work_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -298,12 +307,15 @@ def _log_failed(work: TileWork, error: BaseException, log: IssueLog) -> None:
 def _joined(results: list[TileResult], count: int) -> tuple[dict[str, Floats], dict[str, Bools]]:
     """Columns of all tiles in the order of the subjects; NaN where a tile failed."""
     columns: dict[str, Floats] = {name: np.full(count, np.nan) for name in NUMBER_COLUMNS}
-    flags = {n: np.zeros(count, bool) for n in ("sliver", "crossed", "unmapped_reach")}
+    flags = {name: np.zeros(count, bool) for name in FLAGS}
     for result in results:
         for name, values in result.columns.items():
             columns[name][result.index] = values
         for name, truth in result.flags.items():
             flags[name][result.index] = truth
+    flags["unmapped_reach"] = (
+        flags["unmapped_reach_wetlands"] | flags["unmapped_reach_watercourses"]
+    )
     return columns, flags
 
 
@@ -415,8 +427,10 @@ def _unknown_layers(
     count = len(subjects)
     terrain = "slope" in scene.surfaces or "dem" in scene.surfaces
     unknown = {
-        "wetlands": _where(not scene.given("wetlands"), count) | (flags["unmapped_reach"] & True),
-        "watercourses": _where(not scene.given("watercourses"), count) | flags["unmapped_reach"],
+        **{
+            kind: _where(not scene.given(kind), count) | flags[f"unmapped_reach_{kind}"]
+            for kind in ("wetlands", "watercourses")
+        },
         "soils": _where(not scene.given("soils"), count) | (columns["soil_unknown_sqft"] > 0),
         "floodplain": _where(not scene.given("floodplain"), count)
         | (columns["flood_unknown_sqft"] > 0),

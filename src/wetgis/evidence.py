@@ -72,6 +72,7 @@ class Evidence:
         ``unmapped_reach`` (bool: ground beyond the ``extent`` of a W or WC layer lies under the
         subject or within the largest legal distance of it). Where they are there,
         ``unmapped_reach_wetlands`` and ``unmapped_reach_watercourses`` tell the layers apart, and
+        ``footprints_unusable`` is how many footprints of a project have no usable geometry, and
         ``slope_eps_pct`` is what counts as equal for the slopes of this subject's surface.
     contacts : DataFrame
         The contract's columns and ``CONTACT_EXTRA_COLUMNS``.

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from wetgis.crs import combined_factor
+from wetgis.engine import subjects_of
 from wetgis.evidence import Evidence, LayerFacts
 from wetgis.issuelog import Issue
+from wetgis.measures import mean_elevation_ft
 from wetgis.schema import CHECKLIST_COLUMNS, FINDING_COLUMNS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wetgis.engine import Measures
+    from wetgis.scene import Scene
     from wetgis.site import Site
 
 __all__ = ["join_halves", "subject_keys"]
@@ -73,8 +77,6 @@ def _subjects_table(site: Site, m: Measures) -> pd.DataFrame:
     """The measures as the law half reads them."""
     import shapely
 
-    from wetgis.crs import combined_factor
-
     table = m.table.copy()
     own = m.subjects.geometries
     table["geometry_dim"] = shapely.get_dimensions(own)
@@ -82,12 +84,27 @@ def _subjects_table(site: Site, m: Measures) -> pd.DataFrame:
     for place in ("wetland", "watercourse", "floodplain"):
         table[f"boundary_{place}_ft"] = inside.get(place, np.zeros(len(table)))
     table["boundary_buffer_ft"] = _buffer_outline(m)
-    factor = site.combined_factor
-    if factor is None and len(table) and np.isfinite(m.subjects.bounds).any():
-        whole = np.nanmin(m.subjects.bounds, axis=0)[:2], np.nanmax(m.subjects.bounds, axis=0)[2:]
-        factor = combined_factor(site.crs, (*whole[0], *whole[1]))
-    table["combined_factor"] = 1.0 if factor is None else factor
+    table["combined_factor"] = _factor(site, m.scene)
     return table
+
+
+def _factor(site: Site, scene: Scene) -> float:
+    """Grid to ground at the middle of the site: as stated, else from projection and elevation.
+
+    It is that of the whole site, so that one parcel is told what all of them are.
+    """
+    if site.combined_factor is not None:
+        return site.combined_factor
+    if "factor" not in site._ready:
+        subjects, _, _ = subjects_of(site, scene.scale)
+        bounds = subjects.bounds[np.isfinite(subjects.bounds).all(axis=1)]
+        site._ready["factor"] = 1.0
+        if len(bounds):
+            low, high = bounds[:, :2].min(axis=0), bounds[:, 2:].max(axis=0)
+            box = (float(low[0]), float(low[1]), float(high[0]), float(high[1]))
+            elevation = mean_elevation_ft(scene, bounds)
+            site._ready["factor"] = combined_factor(site.crs, box, elevation)
+    return float(site._ready["factor"])
 
 
 def subject_keys(frame: pd.DataFrame) -> pd.MultiIndex:

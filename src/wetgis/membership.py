@@ -113,6 +113,8 @@ def project_subjects(
             "record": 1,
             "parcel_id": [parcels.get(name, "") for name in names],
             "project_id": names.astype(object),
+            # their ground is not in any total
+            "footprints_unusable": np.bincount(labels.reshape(-1)[~usable], minlength=len(names)),
         }
     )
     return Subjects(geometries, subjects), table

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from wetgis.activities import COUNTED, COUNTED_LESS, GROUP_ALL, Job, group_name, jobs
-from wetgis.doubts import Floats, Trial, Words
+from wetgis.doubts import Bools, Floats, Trial, Words
 from wetgis.packs import Limit
 from wetgis.packs.model import Activity, Rule
 from wetgis.reaches import parcel_view
@@ -161,11 +161,22 @@ def total_disturbance(case: Case, rule: Rule, subject_kind: str) -> list[pd.Data
     """The area of all footprints of a project, each square foot once."""
     frame, found = case.subjects(subject_kind), totals(case)
     trial = Trial(found.all, "gt", 0.0, "sqft", half=found.half)
-    open_ = np.isnan(found.all)
+    lost = _lost(case, frame)
+    open_ = np.isnan(found.all) | (lost & ~trial.met)
     needs = words(len(frame), "layer: footprints")
+    note = append(_total_note(case, found), lost, _LOST)
     return [rows(case, rule, frame, Outcome(
-        trial.met, open_, trial, needs=needs, note=_total_note(case, found),
+        trial.met, open_, trial, needs=needs, note=note,
     ))]  # fmt: skip
+
+
+#: A total without the ground of these is a lower bound: it decides what it reaches, nothing else.
+_LOST = "incomplete: footprints without a usable geometry are not in the total"
+
+
+def _lost(case: Case, frame: pd.DataFrame) -> Bools:
+    """Projects some of whose footprints have no usable geometry."""
+    return case.number(frame, "footprints_unusable") > 0
 
 
 def _total_trial(case: Case, frame: pd.DataFrame, limit: Limit, value: Floats) -> Trial:
@@ -181,11 +192,14 @@ def _by_total(case: Case, rule: Rule, frame: pd.DataFrame, limit: Limit) -> Outc
     trial = _total_trial(case, frame, limit, found.value)
     other = _total_trial(case, frame, limit, found.less)
     in_doubt = np.array([e is None for e in found.exempt], dtype=bool)
-    open_ = (in_doubt & (trial.met != other.met)) | np.isnan(found.value)
+    lost = _lost(case, frame)
+    no_total = np.isnan(found.value) | (lost & ~trial.met)
+    open_ = (in_doubt & (trial.met != other.met)) | no_total
     fact = rule.facts[0] if rule.facts else "exemption"
     needs = append(words(len(frame)), open_ & in_doubt, f"fact: {fact}")
-    needs = append(needs, np.isnan(found.value), "layer: footprints")
-    return Outcome(trial.met, open_, trial, needs=needs, note=_total_note(case, found), limit=limit)
+    needs = append(needs, no_total, "layer: footprints")
+    note = append(_total_note(case, found), lost, _LOST)
+    return Outcome(trial.met, open_, trial, needs=needs, note=note, limit=limit)
 
 
 def disturbance_over(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataFrame]:
@@ -226,9 +240,13 @@ def exempt_by_size(case: Case, rule: Rule, subject_kind: str) -> list[pd.DataFra
     frame = frame[value > EPS_SQFT].reset_index(drop=True)
     value, trial, exempt = _sized(case, rule, frame)
     met = np.array([e is True for e in exempt], dtype=bool)
-    open_ = np.array([e is None for e in exempt], dtype=bool)
+    # what is exempt below a size is not known to be so where ground is missing from it
+    lost = _lost(case, frame) & met
+    met = met & ~lost
+    open_ = np.array([e is None for e in exempt], dtype=bool) | lost
     facts = [(name, project_fact(case, frame, name, rule.activity)) for name in rule.facts]
-    needs, note = words(len(frame)), words(len(frame))
+    needs = append(words(len(frame)), lost, "layer: footprints")
+    note = append(words(len(frame)), lost, _LOST)
     for name, column in facts:
         unknown = np.array([v is None for v in column], dtype=bool)
         refused = np.array([v is False for v in column], dtype=bool)

@@ -23,7 +23,7 @@ from wetgis.cells import CELL_FT
 from wetgis.errors import InputError
 from wetgis.provenance import canonical_json, plain
 from wetgis.schema import SCHEMA_VERSION
-from wetgis.tiles import TILE_CELLS, TileResult
+from wetgis.tiles import FLAGS, TILE_CELLS, TileResult
 
 if TYPE_CHECKING:
     from wetgis.site import Site
@@ -32,7 +32,6 @@ __all__ = ["FOLDER", "Store", "fingerprint", "forget"]
 
 #: Inside the folder of a run, until the run is complete.
 FOLDER = ".parts"
-_FLAGS = ("sliver", "crossed", "unmapped_reach")
 
 
 def fingerprint(site: Site, ids: list[str] | None, *, full: bool) -> dict[str, Any]:
@@ -117,7 +116,7 @@ class Store:
         shutil.rmtree(half, ignore_errors=True)
         half.mkdir()
         numbers = pd.DataFrame({"_index": result.index, **result.columns})
-        for name in _FLAGS:
+        for name in FLAGS:
             numbers[f"_{name}"] = result.flags[name]
         numbers.to_parquet(half / "numbers.parquet", index=False)
         result.contacts.to_parquet(half / "contacts.parquet", index=False)
@@ -149,7 +148,7 @@ class Store:
         return TileResult(
             numbers["_index"].to_numpy(np.int64),
             columns,
-            {name: numbers[f"_{name}"].to_numpy(bool) for name in _FLAGS},
+            {name: numbers[f"_{name}"].to_numpy(bool) for name in FLAGS},
             gpd.read_parquet(folder / "contacts.parquet"),
             gpd.read_parquet(folder / "parts.parquet"),
             gpd.read_parquet(folder / "buffer.parquet").geometry.to_numpy(),

@@ -22,7 +22,9 @@ from wetgis.record import run_record
 from wetgis.resume import Store, fingerprint, forget
 from wetgis.schema import (
     CONTACT_COLUMNS,
+    EPS_FT,
     MEASURE_COLUMNS,
+    SUBJECT_LAYERS,
 )
 
 if TYPE_CHECKING:
@@ -271,13 +273,15 @@ def _screen(
 ) -> Screening:
     started = time.perf_counter()
     keep, measured = _choose(site, ids, project)
-    m = measure_site(site, _reach_ft(site), replace(run, chosen=measured))
+    reach_ft = _reach_ft(site)
+    m = measure_site(site, reach_ft + _accuracy_ft(site), replace(run, chosen=measured))
     findings, checklist, law_issues = join_halves(site, m)
     table = _counted(m.table, findings)
     tables = {
         "measures": table,
         "findings": findings,
-        "contacts": m.contacts,
+        # the law half also sees what stated accuracy could bring within the distance
+        "contacts": m.contacts[m.contacts["distance_ft"] <= reach_ft + EPS_FT],
         "parts": m.parts,
         "issues": issue_frame([*site.issues, *m.issues.rows, *law_issues]),
     }
@@ -303,6 +307,18 @@ def _reach_ft(site: Site) -> float:
     if np.isfinite(site.measure.buffer_ft):
         reaches.append(site.measure.buffer_ft)
     return max(reaches, default=0.0)
+
+
+def _accuracy_ft(site: Site) -> float:
+    """How far the stated accuracy of a subject and a feature could move them together."""
+
+    def largest(kinds: Sequence[str]) -> float:
+        stated = [pd.to_numeric(site.layers[k].frame["accuracy_ft"]).max() for k in kinds]
+        return max((float(v) for v in stated if pd.notna(v)), default=0.0)
+
+    stated = [k for k, layer in site.layers.items() if "accuracy_ft" in layer.frame.columns]
+    subjects = [k for k in stated if k in SUBJECT_LAYERS]
+    return largest(subjects) + largest([k for k in stated if k not in SUBJECT_LAYERS])
 
 
 Keys = set[tuple[str, str]]

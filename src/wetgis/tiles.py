@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
 
-__all__ = ["TILE_CELLS", "TileResult", "TileWork", "plan", "run_tile", "work_of"]
+__all__ = ["FLAGS", "TILE_CELLS", "TileResult", "TileWork", "plan", "run_tile", "work_of"]
 
 #: Cells along a side of a tile: large enough that its margin is small beside it.
 TILE_CELLS = 16
+#: What a tile says of each subject with yes or no.
+FLAGS = ("sliver", "crossed", "unmapped_reach_wetlands", "unmapped_reach_watercourses")
 _TEXT = ("name", "class", "source", "basis")
 _MORE_TEXT = ("regulator", "flow", "measured_from", "source_date")
 
@@ -109,7 +111,7 @@ def run_tile(work: TileWork) -> TileResult:
     flags = {
         "sliver": found.sliver,
         "crossed": found.crossed,
-        "unmapped_reach": found.unmapped_reach,
+        **{f"unmapped_reach_{kind}": near for kind, near in found.unmapped_reach.items()},
     }
     audit = found.ground.audit
     return TileResult(

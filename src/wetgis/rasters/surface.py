@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,6 +138,14 @@ class Surface:
             "mean_pct": got["mean"],
             "max_pct": got["max"],
         }
+
+    def heights(self, geometries: NDArray[np.object_], crs: CRS) -> Floats:
+        """Mean height under each of many shapes, US survey feet; NaN where it is not known."""
+        from wetgis.units import FT_PER_METRE
+
+        numbers = replace(self, kind="values")
+        found: Floats = numbers.zonal(geometries, crs)["mean_pct"]
+        return found * self.band.metres * FT_PER_METRE
 
 
 class Reader:
