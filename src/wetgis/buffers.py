@@ -23,8 +23,9 @@ import shapely
 from wetgis.crs import ft_per_unit, require_measuring_crs, require_same_crs
 from wetgis.errors import GeometryError
 from wetgis.rings import outlines
-from wetgis.segments import SegmentGrid, Segments, in_threads, segments
+from wetgis.segments import SegmentGrid, Segments, segments
 from wetgis.shapes import union_groups, usable
+from wetgis.workers import in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -38,9 +39,11 @@ if TYPE_CHECKING:
 __all__ = ["Audit", "Zone", "audited_zone", "bank_polygons", "buffer_zone", "quad_segments"]
 
 TOLERANCE_FT = 0.01
-#: Outlines longer than this are buffered in pieces of ``RUN`` segments: GEOS slows down with the
-#: square of the number of arcs that lie over each other.
+#: Outlines of more vertices than this that also turn by more than ``ROUGH`` radians over a stretch
+#: as long as the buffer is wide are buffered in pieces of ``RUN`` segments: GEOS slows down with
+#: the number of arcs that lie over each other. A smooth outline is fastest as a whole.
 LONG = 1000
+ROUGH = 3.0
 RUN = 16
 #: How far (in distances) outside the legal line a wrong outline is looked for.
 SLACK = 0.05
@@ -115,6 +118,7 @@ class Zone:
     def pieces(self) -> tuple[Geometries, Ints]:
         """Polygons whose union is the zone with its features, and the feature of each."""
         long = shapely.get_num_coordinates(self.geometries) > LONG
+        long[long] = self._turning(np.flatnonzero(long)) > ROUGH
         short = np.flatnonzero(~long)
         # long ones first, so that no thread is left alone with the last of them
         short = short[
@@ -126,6 +130,18 @@ class Zone:
         built = self._buffer(sources, self.distances[of])
         areal = np.flatnonzero(long & (shapely.get_dimensions(self.geometries) == 2))
         return np.concatenate([built, self.geometries[areal]]), np.concatenate([of, areal])
+
+    def _turning(self, features: Ints) -> Floats:
+        """Radians by which an outline turns, on average, over a stretch as long as its buffer."""
+        chosen = np.isin(self.boundary.owner, features)
+        rows, owner = self.boundary.rows[chosen], self.boundary.owner[chosen]
+        along = rows[:, 2:] - rows[:, :2]
+        length = np.bincount(owner, np.hypot(along[:, 0], along[:, 1]))[features]
+        joined = (rows[1:, :2] == rows[:-1, 2:]).all(axis=1) & (owner[1:] == owner[:-1])
+        turn = np.diff(np.arctan2(along[:, 1], along[:, 0]))[joined]
+        turn = np.abs((turn + np.pi) % (2 * np.pi) - np.pi)
+        total = np.bincount(owner[1:][joined], turn, minlength=int(features.max(initial=0)) + 1)
+        return total[features] * self.distances[features] / np.maximum(length, 1e-12)
 
     def _buffer(self, sources: Geometries, distances: Floats) -> Geometries:
         parts = in_threads(

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import shapely
 
-from wetgis.segments import Edges, edges, in_threads, sorted_by_x
+from wetgis.segments import Edges, edges, sorted_by_x
 from wetgis.shapes import areal, of_dimension, union_groups
+from wetgis.workers import in_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -221,7 +222,8 @@ def _clip(
         )  # fmt: skip
         out[which] = np.concatenate(parts)
         along = which[_along(geoms[which], at, axis)]
-        out[along] = _clip_lines(geoms[along], at, axis, left)
+        if len(along):
+            out[along] = _clip_lines(geoms[along], at, axis, left)
     keep = ~shapely.is_empty(out)
     return out[keep], keep
 
@@ -229,6 +231,8 @@ def _clip(
 def _along(geoms: Geometries, at: float, axis: int) -> Ints:
     """Lines that run along the line of the cut for a while."""
     lines = np.flatnonzero(shapely.get_dimensions(geoms) == 1)
+    if not len(lines):
+        return lines
     xy, of = shapely.get_coordinates(geoms[lines], return_index=True)
     on = xy[:, axis] == at
     found: Ints = lines[np.unique(of[1:][on[1:] & on[:-1] & (of[1:] == of[:-1])])]

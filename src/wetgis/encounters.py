@@ -15,8 +15,9 @@ import shapely
 
 from wetgis.cells import CELL_FT, CellGrid, Subdivided, cut
 from wetgis.schema import EPS_FT, SLIVER_FT, SNAP_FT
-from wetgis.segments import Edges, edges, in_threads
+from wetgis.segments import Edges, edges
 from wetgis.shapes import normal_order, of_dimension, union_groups
+from wetgis.workers import in_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -30,6 +30,7 @@ from wetgis.tiles import (
     run_tile,
     work_of,
 )
+from wetgis.workers import THREADS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -168,15 +169,21 @@ def measure_site(site: Site, reach_ft: float, run: Run) -> Measures:
     # the order of the rows of a file must not show in any number: work goes in an order of its own
     blocks = plan(subjects, scene.scale)
 
+    # many tiles are done side by side, one alone is done with all threads
+    threads = 1 if run.executor is not None or len(blocks) > 1 else THREADS
+
     def work(tile: int) -> TileWork:
-        threads = 1 if run.executor is not None or (run.jobs or 1) > 1 else 2
         reach = reach_ft / scene.scale
         return work_of(scene, subjects, blocks[tile], reach, full=run.full, threads=threads)
 
-    results = _results(work, blocks, run, log)
-    columns, flags = _joined(results, len(subjects))
-    columns |= distances(scene, subjects, columns, blocks)
-    columns |= slopes(scene, subjects, log)
+    with ThreadPoolExecutor(1) as beside:
+        terrain = beside.submit(slopes, scene, subjects)
+        results = _results(work, blocks, run, log)
+        columns, flags = _joined(results, len(subjects))
+        columns |= distances(scene, subjects, columns, blocks)
+        steep, told = terrain.result()
+    columns |= steep
+    log.extend(told.rows)
     table = _table(site, scene, subjects, columns, flags)
     audit = Audit()
     for result in results:
@@ -241,6 +248,12 @@ def _attempts(
             yield from _submitted(work, tiles, pool, 2 * int(run.jobs or 1))
         finally:
             pool.shutdown(cancel_futures=True)
+    elif len(tiles) > 1:
+        threads = ThreadPoolExecutor(THREADS)
+        try:
+            yield from _submitted(work, tiles, threads, THREADS + 1)
+        finally:
+            threads.shutdown(cancel_futures=True)
     else:
         for tile in tiles:
             yield tile, _try(work(tile))

@@ -10,16 +10,18 @@ import shapely
 
 from wetgis.cells import CELL_FT, CellGrid, CellLayer, Pieces, Subdivided, cut, dissolve
 from wetgis.encounters import encounters, slivers
+from wetgis.issuelog import IssueLog
 from wetgis.overlay import settle, typical_size
 from wetgis.partition import Ground, divide, minus
 from wetgis.scene import hydric, special_flood
 from wetgis.schema import SLIVER_FT
+from wetgis.segments import Runs, segments
 from wetgis.shapes import areal, of_dimension, union_groups
+from wetgis.workers import THREADS, in_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from wetgis.issuelog import IssueLog
     from wetgis.scene import FeatureSet, Scene, Subjects
 
     Floats = NDArray[np.float64]
@@ -331,15 +333,16 @@ def _reaches_unmapped(frame: _Frame) -> dict[str, Bools]:
 _SLOPES = ("steep_sqft", "slope_unknown_sqft", "slope_mean_pct", "slope_max_pct")
 
 
-def slopes(scene: Scene, subjects: Subjects, log: IssueLog) -> dict[str, Floats]:
+def slopes(scene: Scene, subjects: Subjects) -> tuple[dict[str, Floats], IssueLog]:
     """Steep ground, mean and maximum slope; the rasters are read for all subjects at once.
 
-    What a raster's own words left open, impossible heights and ground that it does not cover go
-    to the log.
+    What a raster's own words left open, impossible heights and ground that it does not cover
+    stand in the log.
     """
+    log = IssueLog()
     kind = next((k for k in ("slope", "dem") if k in scene.surfaces), None)
     if kind is None:
-        return {name: np.full(len(subjects), np.nan) for name in _SLOPES}
+        return {name: np.full(len(subjects), np.nan) for name in _SLOPES}, log
     surface = scene.surfaces[kind]
     log.extend(replace(issue, layer=kind) for issue in surface.issues)
     area = shapely.area(subjects.geometries) * scene.scale**2
@@ -347,12 +350,13 @@ def slopes(scene: Scene, subjects: Subjects, log: IssueLog) -> dict[str, Floats]
     found = surface.zonal(subjects.geometries, scene.crs, steep)
     _log_coverage(kind, found, subjects, log)
     nothing = ~(found["known_frac"] > 0)
-    return {
+    columns = {
         "steep_sqft": np.where(nothing | ~np.isfinite(steep), np.nan, found["above_frac"] * area),
         "slope_unknown_sqft": _rest(area * found["unknown_frac"]),
         "slope_mean_pct": found["mean_pct"].copy(),
         "slope_max_pct": found["max_pct"].copy(),
     }
+    return columns, log
 
 
 def mean_elevation_ft(scene: Scene, bounds: Floats) -> float:
@@ -403,19 +407,29 @@ def distances(
     """
     out = {name: np.full(len(subjects), np.nan) for name in _DISTANCES}
     size = typical_size(subjects.geometries)
-    for name, (kind, inside) in _DISTANCES.items():
-        if not _speaks(scene, kind):
-            continue
-        layer = scene.nearest(kind, size)
-        for block in blocks:
+    layers = {
+        name: scene.nearest(kind, size)
+        for name, (kind, _) in _DISTANCES.items()
+        if _speaks(scene, kind)
+    }
+
+    def measure_block(start: int, stop: int) -> None:
+        for block in blocks[start:stop]:
             own = subjects.geometries[block]
+            runs = Runs(segments(own)) if layers else None
             areal = bool((shapely.get_dimensions(own) == 2).all())
-            known = columns[inside][block] > 0 if inside and areal else None
-            if known is not None:
-                # ground beyond the limit, or of a tile that failed, is in no place
-                lost = np.flatnonzero(~(columns["beyond_limit_sqft"][block] <= 0))
-                known[lost[layer.inside(own[lost])]] = True
-            out[name][block] = layer.distances(own, known_inside=known) * scene.scale
+            for name, layer in layers.items():
+                inside = _DISTANCES[name][1]
+                known = columns[inside][block] > 0 if inside and areal else None
+                if known is not None:
+                    # ground beyond the limit, or of a tile that failed, is in no place
+                    lost = np.flatnonzero(~(columns["beyond_limit_sqft"][block] <= 0))
+                    known[lost[layer.inside(own[lost])]] = True
+                apart = layer.distances(own, runs, known_inside=known, threads=inner)
+                out[name][block] = apart * scene.scale
+
+    inner = THREADS if len(blocks) == 1 else 1
+    in_threads(measure_block, len(blocks), chunk=1)
     return out
 
 

@@ -16,7 +16,7 @@ from wetgis.buffers import bank_polygons
 from wetgis.cells import CELL_FT, CellGrid, CellLayer, Subdivided, cut, dissolve
 from wetgis.crs import ft_per_unit, require_measuring_crs, require_same_crs
 from wetgis.errors import GeometryError
-from wetgis.segments import SegmentGrid, nearest_distance, segments
+from wetgis.segments import Runs, SegmentGrid, nearest_distance, segments
 from wetgis.shapes import mend, normal_order, usable
 
 if TYPE_CHECKING:
@@ -201,12 +201,18 @@ class Nearest:
         self._tree: shapely.STRtree | None = None
 
     def distances(
-        self, own: Geometries, *, known_inside: NDArray[np.bool_] | None = None, threads: int = 2
+        self,
+        own: Geometries,
+        runs: Runs | None = None,
+        *,
+        known_inside: NDArray[np.bool_] | None = None,
+        threads: int = 2,
     ) -> Floats:
         """Distance from each geometry, 0 where they meet, inf where the layer is empty.
 
-        ``known_inside``: which subjects overlap a polygon of the layer; where it is not given
-        they are looked for, since the kernel sees boundaries only.
+        ``runs``: those of the geometries, where they are made already. ``known_inside``: which
+        subjects overlap a polygon of the layer; where it is not given they are looked for, since
+        the kernel sees boundaries only.
         """
         out = np.where(shapely.is_missing(own), np.nan, np.inf)
         if not len(self.grid.rows):
@@ -214,7 +220,8 @@ class Nearest:
         areal = np.flatnonzero(shapely.get_dimensions(own) == 2)
         out[areal[np.unique(self.points.query(own[areal], predicate="intersects")[0])]] = 0.0
         out[self.inside(own) if known_inside is None else known_inside] = 0.0
-        return nearest_distance(segments(own), self.grid, out=out, threads=threads)
+        runs = Runs(segments(own)) if runs is None else runs
+        return nearest_distance(runs, self.grid, out=out, threads=threads)
 
     def inside(self, own: Geometries) -> Ints:
         """Subjects a part of which lies in a polygon of the layer."""

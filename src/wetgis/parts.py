@@ -13,8 +13,8 @@ import pandas as pd
 import shapely
 
 from wetgis.schema import EPS_FT, PART_COLUMNS, PLACES
-from wetgis.segments import in_threads
 from wetgis.shapes import of_dimension, union_groups
+from wetgis.workers import in_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import shapely
 
 from wetgis.rings import line_parts, outlines
+from wetgis.workers import in_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -23,37 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Edges",
+    "Runs",
     "SegmentGrid",
     "Segments",
     "edges",
-    "in_threads",
     "nearest_distance",
     "segments",
     "sorted_by_x",
 ]
-
-
-def in_threads(
-    work: Callable[[int, int], Any], count: int, *, chunk: int, threads: int = 2
-) -> list[Any]:
-    """``work(start, stop)`` over chunks of ``range(count)``, results in order.
-
-    The kernels and shapely release the interpreter lock, so threads do work side by side. What
-    each item gets does not depend on the chunks.
-    """
-    spans = [(s, min(s + chunk, count)) for s in range(0, count, chunk)]
-    if threads < 2 or len(spans) < 2:
-        return [work(*span) for span in spans]
-    if threads not in _pools:
-        _pools[threads] = ThreadPoolExecutor(threads)
-    return list(_pools[threads].map(lambda span: work(*span), spans))
-
-
-#: Pools by their number of threads: making one anew costs as much as a small piece of work.
-_pools: dict[int, ThreadPoolExecutor] = {}
-if hasattr(os, "register_at_fork"):
-    # the threads of a pool do not live on in a forked process
-    os.register_at_fork(after_in_child=_pools.clear)
 
 
 @dataclass(frozen=True)
@@ -181,7 +155,34 @@ class SegmentGrid:
 RUN = 48
 
 
-def nearest_distance(own: Segments, grid: SegmentGrid, *, out: Floats, threads: int = 2) -> Floats:
+class Runs:
+    """Subjects as ``nearest_distance`` wants them: their segments in short runs, each with a box.
+
+    Made once, they may be held against any number of layers.
+    """
+
+    def __init__(self, own: Segments) -> None:
+        self.rows, self.count = own.rows, len(own.offsets) - 1
+        counts = np.diff(own.offsets)
+        #: subjects without segments have no runs, so that offsets of the others still fit together
+        self.chosen: Ints = np.flatnonzero(counts > 0)
+        runs_of = -(-counts // RUN)
+        offsets = np.concatenate([[0], np.cumsum(runs_of)]).astype(np.int64)
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], runs_of)
+        starts = np.repeat(own.offsets[:-1], runs_of) + within * RUN
+        self.starts = np.concatenate([starts, [len(own.rows)]]).astype(np.int64)
+        self.offsets: Ints = np.concatenate([offsets[:-1][self.chosen], offsets[-1:]])
+        self.boxes = self._boxes(starts) if len(starts) else np.empty((0, 4))
+
+    def _boxes(self, starts: Ints) -> Floats:
+        low = np.minimum(self.rows[:, :2], self.rows[:, 2:])
+        high = np.maximum(self.rows[:, :2], self.rows[:, 2:])
+        return np.hstack(
+            [np.minimum.reduceat(low, starts, axis=0), np.maximum.reduceat(high, starts, axis=0)]
+        )
+
+
+def nearest_distance(own: Runs, grid: SegmentGrid, *, out: Floats, threads: int = 2) -> Floats:
     """Exact distance from the segments of each subject to the nearest segment of a grid.
 
     ``out`` holds inf, 0.0 for subjects that are known to overlap the layer, NaN for those that
@@ -191,30 +192,13 @@ def nearest_distance(own: Segments, grid: SegmentGrid, *, out: Floats, threads: 
 
     if not len(grid.rows) or not len(own.rows):
         return out
-    counts = np.diff(own.offsets)
-    runs_of = -(-counts // RUN)
-    offsets = np.concatenate([[0], np.cumsum(runs_of)]).astype(np.int64)
-    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], runs_of)
-    starts = np.repeat(own.offsets[:-1], runs_of) + within * RUN
-    runs = np.concatenate([starts, [len(own.rows)]]).astype(np.int64)
-    boxes = np.column_stack(
-        [
-            np.minimum.reduceat(np.minimum(own.rows[:, 0], own.rows[:, 2]), starts),
-            np.minimum.reduceat(np.minimum(own.rows[:, 1], own.rows[:, 3]), starts),
-            np.maximum.reduceat(np.maximum(own.rows[:, 0], own.rows[:, 2]), starts),
-            np.maximum.reduceat(np.maximum(own.rows[:, 1], own.rows[:, 3]), starts),
-        ]
-    )
-    chosen = np.flatnonzero(counts > 0)
-    part = out[chosen].copy()
-    # subjects without segments have no runs, so that offsets of the others still fit together
-    own_offsets = np.concatenate([offsets[:-1][chosen], offsets[-1:]])
+    part = out[own.chosen]
     in_threads(
         lambda s, e: kernels.nearest(
-            own.rows, runs, boxes, own_offsets, grid.rows, grid.size, grid.ox, grid.oy,
+            own.rows, own.starts, own.boxes, own.offsets, grid.rows, grid.size, grid.ox, grid.oy,
             grid.shape, grid.cells, part, s, e,
         ),
-        len(chosen), chunk=1024, threads=threads,
+        len(part), chunk=1024, threads=threads,
     )  # fmt: skip
-    out[chosen] = part
+    out[own.chosen] = part
     return out

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import shapely
 
-from wetgis.segments import in_threads
+from wetgis.rings import outlines
+from wetgis.workers import in_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
     Geometries = NDArray[np.object_]
     Ints = NDArray[np.int64]
 
@@ -102,45 +105,60 @@ def union_groups(
 def normal_order(geometries: Geometries) -> Ints:
     """An order of geometries that does not depend on the order in which they came.
 
-    By their normalised WKB; what a union gives in its last bits depends on the order of its
-    input, and the same input must give the same numbers.
+    By box and number of vertices and, where these are the same, by normalised WKB: what a union
+    gives in its last bits depends on the order of its input, and the same input must give the
+    same numbers.
     """
-    keys: NDArray[Any] = shapely.to_wkb(shapely.normalize(geometries))
-    return np.array(sorted(range(len(keys)), key=lambda i: keys[i] or b""), dtype=np.int64)
+    keys = np.column_stack([shapely.bounds(geometries), shapely.get_num_coordinates(geometries)])
+    order = np.lexsort(keys.T[::-1])
+    ranked = keys[order]
+    same = ((ranked[1:] == ranked[:-1]) | (np.isnan(ranked[1:]) & np.isnan(ranked[:-1]))).all(1)
+    if not same.any():
+        return order
+    tied = np.flatnonzero(np.r_[same, False] | np.r_[False, same])
+    run = np.cumsum(np.r_[True, ~same])[tied]
+    codes: NDArray[Any] = shapely.to_wkb(shapely.normalize(geometries[order[tied]]))
+    place = sorted(range(len(tied)), key=lambda i: (run[i], codes[i] or b""))
+    order[tied] = order[tied[place]]
+    return order
 
 
 def have_overlaps(geometries: Geometries) -> bool:
     """Whether any two of these valid polygons share ground (more than noise).
 
-    In a map whose neighbours share their edges to the bit, ground is covered twice only where an
-    edge has no partner that runs the other way. So only polygons with such an edge are held
-    against the others.
+    Rings run as the reader leaves them, the ground on their left. In a map whose neighbours share
+    their edges to the bit, an edge has one partner that runs the other way. Two that run the same
+    way have ground in common; where an edge has no partner, the polygons that it runs through are
+    held against its own. Other rings may be taken for an overlap where there is none.
     """
     polygons, owner = areal(geometries)
-    rings, of_ring = shapely.get_rings(polygons, return_index=True)
-    xy, of_xy = shapely.get_coordinates(rings, return_index=True)
-    start = np.flatnonzero(of_xy[1:] == of_xy[:-1])
-    bits = xy.view(np.uint64)
-    one, two = (
-        bits[i, 0] * np.uint64(0x9E3779B97F4A7C15) + bits[i, 1] * np.uint64(0xC2B2AE3D27D4EB4F)
-        for i in (start, start + 1)
+    rings = outlines(polygons)
+    inner = np.ones(len(rings.xy), bool)
+    inner[rings.offsets[1:] - 1] = False
+    start = np.flatnonzero(inner)
+    ring = rings.of_vertices()[start]
+    key, forward = _edge_keys(rings.xy, start)
+    order = np.argsort(key)
+    ranked, along = key[order], forward[order]
+    same = ranked[1:] == ranked[:-1]
+    if (same[1:] & same[:-1]).any() or (same & (along[1:] == along[:-1])).any():
+        return True
+    alone = order[~(np.r_[same, False] | np.r_[False, same])]
+    lines = shapely.linestrings(
+        np.stack([rings.xy[start[alone]], rings.xy[start[alone] + 1]], axis=1)
     )
-    with np.errstate(over="ignore"):
-        key = one ^ two  # the same for both directions
-    order = np.argsort(key, kind="stable")
-    same = key[order][1:] == key[order][:-1]
-    paired = np.zeros(len(key), bool)
-    paired[order[1:][same]] = True
-    paired[order[:-1][same]] = True
-    suspects = np.unique(of_ring[of_xy[start[~paired]]])
-    tree = shapely.STRtree(polygons)
-    s, p = tree.query(polygons[suspects], predicate="intersects")
-    apart = owner[suspects[s]] != owner[p]
-    s, p = s[apart], p[apart]
-    shared = shapely.area(shapely.intersection(polygons[suspects[s]], polygons[p]))
-    return bool((shared > 1e-6).any()) or _twice(key[order], same)
+    own = rings.owner[ring[alone]]
+    e, p = shapely.STRtree(polygons).query(lines, predicate="intersects")
+    e, p = (k[owner[own[e]] != owner[p]] for k in (e, p))
+    through = shapely.relate_pattern(lines[e], polygons[p], "T********")
+    pairs = np.unique(np.column_stack([own[e[through]], p[through]]), axis=0)
+    shared = shapely.area(shapely.intersection(polygons[pairs[:, 0]], polygons[pairs[:, 1]]))
+    return bool((shared > 1e-6).any())
 
 
-def _twice(keys: Ints, same: NDArray[np.bool_]) -> bool:
-    """An edge that stands three times or more: a polygon is drawn over others."""
-    return bool((same[1:] & same[:-1]).any())
+def _edge_keys(xy: Floats, start: Ints) -> tuple[NDArray[np.uint64], Bools]:
+    """A number for each edge, the same in both directions, and in which of them it runs."""
+    bits = np.ascontiguousarray(xy).view(np.uint64)
+    ends = bits[:, 0] * np.uint64(0x9E3779B97F4A7C15) + bits[:, 1] * np.uint64(0xC2B2AE3D27D4EB4F)
+    one, two = ends[start], ends[start + 1]
+    return one ^ two, one < two

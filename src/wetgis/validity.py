@@ -15,6 +15,7 @@ import numpy as np
 import shapely
 
 from wetgis.issuelog import Issue
+from wetgis.workers import in_chunks
 
 __all__ = ["Geometries", "area_part", "mend", "repair", "screen_out"]
 
@@ -130,11 +131,11 @@ def mend(
     out = _objects(geoms)
     note = _Noter(ids, where)
     with np.errstate(invalid="ignore"):
-        bad = ~shapely.is_valid(out) & ~shapely.is_missing(out)
+        bad = ~in_chunks(shapely.is_valid, out) & ~shapely.is_missing(out)
     if bad.any():
         _mend_those(out, np.flatnonzero(bad), sqft_per_unit2, note)
     areal = np.isin(shapely.get_type_id(out), (3, 6))
-    out[areal] = shapely.orient_polygons(out[areal], exterior_cw=False)
+    out[areal] = in_chunks(shapely.orient_polygons, out[areal])
     return Geometries(out, tuple(note.issues))
 
 

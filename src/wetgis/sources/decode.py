@@ -20,6 +20,7 @@ from wetgis.errors import InputError, WetgisError
 from wetgis.sources.containers import Dataset, opened, read_bytes
 from wetgis.sources.containers import Found as Layer
 from wetgis.sources.keys import nearest
+from wetgis.workers import in_chunks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -322,7 +323,7 @@ def decode_wkb(raw: RawLayer, wkb: np.ndarray[Any, np.dtype[np.object_]]) -> Non
     import shapely
 
     try:
-        geoms = shapely.from_wkb(wkb, on_invalid="ignore")
+        geoms = in_chunks(lambda part: shapely.from_wkb(part, on_invalid="ignore"), wkb)
     except (NotImplementedError, shapely.errors.GEOSException, TypeError, ValueError):
         geoms = np.array([_decode_one(w) for w in wkb], dtype=object)
     raw.geoms = np.asarray(geoms, dtype=object)
