@@ -25,9 +25,20 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Geometries = NDArray[np.object_]
 
-__all__ = ["CELL_FT", "CellGrid", "CellLayer", "Pieces", "Subdivided", "cut", "dissolve"]
+__all__ = [
+    "CELL_FT",
+    "TILE_CELLS",
+    "CellGrid",
+    "CellLayer",
+    "Pieces",
+    "Subdivided",
+    "cut",
+    "dissolve",
+]
 
 CELL_FT = 1500.0
+#: Cells along a side of a tile: large enough that its margin is small beside it.
+TILE_CELLS = 16
 _FAR = 1e12
 #: Cells left of and below the origin are counted from here, so that halving meets no sign.
 _BIAS = 2**30

@@ -177,7 +177,7 @@ def measure_site(site: Site, reach_ft: float, run: Run) -> Measures:
         return work_of(scene, subjects, blocks[tile], reach, full=run.full, threads=threads)
 
     with ThreadPoolExecutor(1) as beside:
-        terrain = beside.submit(slopes, scene, subjects)
+        terrain = beside.submit(slopes, scene, subjects, blocks)
         results = _results(work, blocks, run, log)
         columns, flags = _joined(results, len(subjects))
         columns |= distances(scene, subjects, columns, blocks)

@@ -23,6 +23,7 @@ __all__ = [
     "nearest",
     "outline_deviation",
     "pair_areas",
+    "ring_deviation",
     "signed_edges",
     "sort_edges",
 ]
@@ -440,39 +441,82 @@ def nearest(own, runs, run_boxes, offsets, segments, size, ox, oy, shape, cells,
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def outline_deviation(points, reach, segments, radii, size, ox, oy, shape, cells, out, start, stop):
+def _deviation(x, y, reach, widest, segments, radii, size, ox, oy, shape, cells, last):
+    """Least (distance to a segment - its radius) over all segments near a point, and which it is.
+
+    ``last``: a good guess, or -1. ``widest``: the largest radius.
+    """
+    columns, rows = shape
+    best = np.inf
+    if last >= 0:
+        d = _point_segment(
+            x, y, segments[last, 0], segments[last, 1], segments[last, 2], segments[last, 3]
+        )
+        if d <= reach * reach:
+            best = np.sqrt(d) - radii[last]
+        else:
+            last = -1
+    i0 = max(int(np.floor((x - reach - ox) / size)), 0)
+    i1 = min(int(np.floor((x + reach - ox) / size)), columns - 1)
+    for i in range(i0, i1 + 1):
+        # no segment further away than this can be the one
+        bound = min(reach, best + widest)
+        aside = max(max(ox + i * size - x, x - (ox + (i + 1) * size)), 0.0)
+        if bound < 0.0 or aside > bound:
+            continue
+        half = np.sqrt(bound * bound - aside * aside)
+        j0 = max(int(np.floor((y - half - oy) / size)), 0)
+        j1 = min(int(np.floor((y + half - oy) / size)), rows - 1)
+        if j0 > j1:
+            continue
+        # the cells of a column hold one run of segments
+        for k in range(cells[i * rows + j0], cells[i * rows + j1 + 1]):
+            d = _point_segment(x, y, segments[k, 0], segments[k, 1], segments[k, 2], segments[k, 3])
+            limit = best + radii[k]
+            if limit > 0.0 and d < limit * limit:
+                best = np.sqrt(d) - radii[k]
+                last = k
+    return best, last
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def outline_deviation(
+    points, reach, widest, segments, radii, size, ox, oy, shape, cells, out, start, stop
+):
     """``out[p]`` = least (distance to a segment - its radius) over all segments near a point.
 
     Zero: the point lies exactly on the outline of the buffer. Negative: the outline runs inside
     the buffer, the buffer is short. Positive: it runs outside. inf: nothing within ``reach``.
     """
-    columns, rows = shape
     last = -1
     for p in range(start, stop):
-        x, y = points[p, 0], points[p, 1]
-        i0 = max(int(np.floor((x - reach - ox) / size)), 0)
-        i1 = min(int(np.floor((x + reach - ox) / size)), columns - 1)
-        j0 = max(int(np.floor((y - reach - oy) / size)), 0)
-        j1 = min(int(np.floor((y + reach - oy) / size)), rows - 1)
-        best = np.inf
-        if last >= 0:
-            # points follow each other along an outline: the last one's segment is a good guess
-            d = _point_segment(
-                x, y, segments[last, 0], segments[last, 1], segments[last, 2], segments[last, 3]
-            )
-            if d <= reach * reach:
-                best = np.sqrt(d) - radii[last]
-            else:
-                last = -1
-        if j0 <= j1:
-            for i in range(i0, i1 + 1):
-                # the cells of a column hold one run of segments
-                for k in range(cells[i * rows + j0], cells[i * rows + j1 + 1]):
-                    d = _point_segment(
-                        x, y, segments[k, 0], segments[k, 1], segments[k, 2], segments[k, 3]
+        # points follow each other along an outline: the last one's segment is a good guess
+        out[p], last = _deviation(
+            points[p, 0], points[p, 1], reach, widest, segments, radii, size, ox, oy, shape,
+            cells, last,
+        )  # fmt: skip
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def ring_deviation(
+    xy, rings, boxes, reach, widest, segments, radii, size, ox, oy, shape, cells, out, start, stop
+):
+    """The same at the vertices and the middles of the chords of rings: worst of each ring.
+
+    ``rings``: where each begins in ``xy``, n + 1. ``boxes``: only points inside the box of a ring
+    count (n x 4). ``out``: least, largest and number of points (n x 3).
+    """
+    last = -1
+    for r in range(start, stop):
+        for k in range(rings[r], rings[r + 1] - 1):
+            for middle in range(2):
+                x, y = xy[k, 0], xy[k, 1]
+                if middle == 1:
+                    x, y = (x + xy[k + 1, 0]) / 2.0, (y + xy[k + 1, 1]) / 2.0
+                if x > boxes[r, 0] and x < boxes[r, 2] and y > boxes[r, 1] and y < boxes[r, 3]:
+                    off, last = _deviation(
+                        x, y, reach, widest, segments, radii, size, ox, oy, shape, cells, last
                     )
-                    limit = best + radii[k]
-                    if limit > 0.0 and d < limit * limit:
-                        best = np.sqrt(d) - radii[k]
-                        last = k
-        out[p] = best
+                    out[r, 0] = min(out[r, 0], off)
+                    out[r, 1] = max(out[r, 1], off)
+                    out[r, 2] += 1.0

@@ -11,11 +11,10 @@ import shapely
 from wetgis.cells import CELL_FT, CellGrid, CellLayer, Pieces, Subdivided, cut, dissolve
 from wetgis.encounters import encounters, slivers
 from wetgis.issuelog import IssueLog
-from wetgis.overlay import settle, typical_size
+from wetgis.overlay import Nearest, settle, typical_size
 from wetgis.partition import Ground, divide, minus
 from wetgis.scene import hydric, special_flood
 from wetgis.schema import SLIVER_FT
-from wetgis.segments import Runs, segments
 from wetgis.shapes import areal, of_dimension, union_groups
 from wetgis.workers import THREADS, in_threads
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wetgis.scene import FeatureSet, Scene, Subjects
+    from wetgis.terrain import Surface
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -333,11 +333,14 @@ def _reaches_unmapped(frame: _Frame) -> dict[str, Bools]:
 _SLOPES = ("steep_sqft", "slope_unknown_sqft", "slope_mean_pct", "slope_max_pct")
 
 
-def slopes(scene: Scene, subjects: Subjects) -> tuple[dict[str, Floats], IssueLog]:
-    """Steep ground, mean and maximum slope; the rasters are read for all subjects at once.
+def slopes(
+    scene: Scene, subjects: Subjects, blocks: list[Ints]
+) -> tuple[dict[str, Floats], IssueLog]:
+    """Steep ground, mean and maximum slope.
 
-    What a raster's own words left open, impossible heights and ground that it does not cover
-    stand in the log.
+    ``blocks``: subjects that lie near each other; a raster is read for one block at a time. What
+    a raster's own words left open, impossible heights and ground that it does not cover stand in
+    the log.
     """
     log = IssueLog()
     kind = next((k for k in ("slope", "dem") if k in scene.surfaces), None)
@@ -347,7 +350,7 @@ def slopes(scene: Scene, subjects: Subjects) -> tuple[dict[str, Floats], IssueLo
     log.extend(replace(issue, layer=kind) for issue in surface.issues)
     area = shapely.area(subjects.geometries) * scene.scale**2
     steep = scene.measure.steep_pct
-    found = surface.zonal(subjects.geometries, scene.crs, steep)
+    found = _zonal(surface, subjects, blocks, scene)
     _log_coverage(kind, found, subjects, log)
     nothing = ~(found["known_frac"] > 0)
     columns = {
@@ -357,6 +360,17 @@ def slopes(scene: Scene, subjects: Subjects) -> tuple[dict[str, Floats], IssueLo
         "slope_max_pct": found["max_pct"].copy(),
     }
     return columns, log
+
+
+def _zonal(
+    surface: Surface, subjects: Subjects, blocks: list[Ints], scene: Scene
+) -> dict[str, Floats]:
+    out: dict[str, Floats] = {}
+    for block in blocks:
+        own = subjects.geometries[block]
+        for name, values in surface.zonal(own, scene.crs, scene.measure.steep_pct).items():
+            out.setdefault(name, np.full(len(subjects), np.nan))[block] = values
+    return out
 
 
 def mean_elevation_ft(scene: Scene, bounds: Floats) -> float:
@@ -403,33 +417,32 @@ def distances(
 ) -> dict[str, Floats]:
     """Exact distances to whole layers, in feet; inf where a layer has no such feature.
 
-    ``blocks``: subjects that lie near each other, worked on together so that memory stays small.
+    ``blocks``: subjects that lie near each other, worked on together; they and the layers are
+    taken one after the other, so that memory stays small.
     """
     out = {name: np.full(len(subjects), np.nan) for name in _DISTANCES}
     size = typical_size(subjects.geometries)
-    layers = {
-        name: scene.nearest(kind, size)
-        for name, (kind, _) in _DISTANCES.items()
-        if _speaks(scene, kind)
-    }
+    inner = THREADS if len(blocks) == 1 else 1
+    for name, (kind, inside) in _DISTANCES.items():
+        if not _speaks(scene, kind):
+            continue
+        # a few subjects are asked about again and again, all of them once
+        layer = scene.nearest(kind, size, keep=len(blocks) == 1)
 
-    def measure_block(start: int, stop: int) -> None:
-        for block in blocks[start:stop]:
-            own = subjects.geometries[block]
-            runs = Runs(segments(own)) if layers else None
-            areal = bool((shapely.get_dimensions(own) == 2).all())
-            for name, layer in layers.items():
-                inside = _DISTANCES[name][1]
+        def measure_block(start: int, stop: int, name: str = name, inside: str = inside,
+                          layer: Nearest = layer) -> None:  # fmt: skip
+            for block in blocks[start:stop]:
+                own = subjects.geometries[block]
+                areal = bool((shapely.get_dimensions(own) == 2).all())
                 known = columns[inside][block] > 0 if inside and areal else None
                 if known is not None:
                     # ground beyond the limit, or of a tile that failed, is in no place
                     lost = np.flatnonzero(~(columns["beyond_limit_sqft"][block] <= 0))
                     known[lost[layer.inside(own[lost])]] = True
-                apart = layer.distances(own, runs, known_inside=known, threads=inner)
+                apart = layer.distances(own, known_inside=known, threads=inner)
                 out[name][block] = apart * scene.scale
 
-    inner = THREADS if len(blocks) == 1 else 1
-    in_threads(measure_block, len(blocks), chunk=1)
+        in_threads(measure_block, len(blocks), chunk=1)
     return out
 
 

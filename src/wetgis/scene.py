@@ -15,6 +15,7 @@ import pandas as pd
 import shapely
 
 from wetgis.buffers import bank_polygons
+from wetgis.cells import CELL_FT, TILE_CELLS, CellGrid, cut
 from wetgis.crs import ft_per_unit
 from wetgis.encounters import Groups
 from wetgis.overlay import Nearest
@@ -51,6 +52,11 @@ CONTACT_KINDS = (
     "vegetation",
     "stockpiles",
 )
+
+#: Kinds of which the records themselves are asked for nothing but areas.
+AREAS_ONLY = ("soils", "floodplain")
+#: Polygons with more vertices are cut where tiles will lie.
+LARGE = 600
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,23 @@ class FeatureSet:
             self.group_table.iloc[groups].reset_index(drop=True),
             self.lines[lines],
         )  # fmt: skip
+
+    def in_tiles(self, scale: float) -> FeatureSet:
+        """The same with its large polygons cut where tiles will lie, for areas.
+
+        So a floodplain of a county is not cut once for every tile. The groups stay whole.
+        """
+        large = shapely.get_num_coordinates(self.geometries) > LARGE
+        grid = CellGrid.over(shapely.bounds(self.geometries[large]), TILE_CELLS * CELL_FT / scale)
+        pieces = cut(self.geometries[large], grid)
+        of = np.concatenate([np.flatnonzero(~large), np.flatnonzero(large)[pieces.owners]])
+        geometries = np.concatenate([self.geometries[~large], pieces.geometries])
+        order = np.argsort(of, kind="stable")
+        return replace(
+            self,
+            geometries=geometries[order],
+            table=self.table.iloc[of[order]].reset_index(drop=True),
+        )
 
     def select(self, chosen: Bools, scale: float) -> FeatureSet:
         """Some of the records, grouped by id again."""
@@ -206,11 +229,14 @@ class Scene:
         """Whether a layer of the kind was given."""
         return kind in self.features
 
-    def nearest(self, kind: str, size: float) -> Nearest:
-        """A layer ready to be asked how far it is, made on first use."""
-        if kind not in self._nearest:
-            self._nearest[kind] = Nearest(self.near[kind].geometries, size)
-        return self._nearest[kind]
+    def nearest(self, kind: str, size: float, *, keep: bool) -> Nearest:
+        """A layer ready to be asked how far it is; with ``keep`` it stays ready."""
+        if kind in self._nearest:
+            return self._nearest[kind]
+        made = Nearest(self.near[kind].geometries, size)
+        if keep:
+            self._nearest[kind] = made
+        return made
 
     def window(self, bounds: Floats) -> Scene:
         """The scene as one tile sees it."""
@@ -235,17 +261,20 @@ class Scene:
         features = {k: feature_set(k, v.frame) for k, v in site.layers.items() if k not in skip}
         limit = site.layers.get("municipality")
         scale = ft_per_unit(site.crs)
+        near = _near(features, site.measure.hydric_pct, scale)
+        overlap = "soils" in features and have_overlaps(features["soils"].geometries)
+        features |= {k: features[k].in_tiles(scale) for k in AREAS_ONLY if k in features}
         return cls(
             site.crs,
             scale,
             site.measure,
             features,
-            _near(features, site.measure.hydric_pct, scale),
+            near,
             {k: v.extent for k, v in site.layers.items()},
             shapely.union_all(usable(limit.frame.geometry.to_numpy())[0]) if limit else None,
             _surfaces(site),
             draws_clear="floodplain" in features and _draws_clear(features["floodplain"]),
-            soils_overlap="soils" in features and have_overlaps(features["soils"].geometries),
+            soils_overlap=overlap,
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import shapely
 
-from wetgis.rings import line_parts, outlines
+from wetgis.rings import Rings, line_parts, outlines
 from wetgis.workers import in_threads
 
 if TYPE_CHECKING:
@@ -140,13 +140,31 @@ class SegmentGrid:
         from wetgis import kernels
 
         points, own = np.ascontiguousarray(points), radii[self.members]
+        widest = float(radii.max(initial=0.0))
         out = np.full(len(points), np.inf)
         in_threads(
             lambda s, e: kernels.outline_deviation(
-                points, reach, self.rows, own, self.size, self.ox, self.oy, self.shape,
+                points, reach, widest, self.rows, own, self.size, self.ox, self.oy, self.shape,
                 self.cells, out, s, e,
             ),
             len(points), chunk=16384, threads=threads,
+        )  # fmt: skip
+        return out
+
+    def deviation_of_rings(
+        self, rings: Rings, boxes: Floats, radii: Floats, reach: float, threads: int = 2
+    ) -> Floats:
+        """Least and largest deviation of each ring inside its box, and at how many points."""
+        from wetgis import kernels
+
+        own, widest = radii[self.members], float(radii.max(initial=0.0))
+        out = np.tile([np.inf, -np.inf, 0.0], (len(rings.owner), 1))
+        in_threads(
+            lambda s, e: kernels.ring_deviation(
+                rings.xy, rings.offsets, boxes, reach, widest, self.rows, own, self.size, self.ox,
+                self.oy, self.shape, self.cells, out, s, e,
+            ),
+            len(out), chunk=16, threads=threads,
         )  # fmt: skip
         return out
 

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import shapely
 
-from wetgis.cells import CELL_FT, CellGrid
+from wetgis.cells import CELL_FT, TILE_CELLS, CellGrid
 from wetgis.encounters import boundary_inside, encounters, slivers
 from wetgis.measures import measure
 from wetgis.parts import make_parts, place_lengths
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FLAGS", "TILE_CELLS", "TileResult", "TileWork", "plan", "run_tile", "work_of"]
 
-#: Cells along a side of a tile: large enough that its margin is small beside it.
-TILE_CELLS = 16
 #: What a tile says of each subject with yes or no.
 FLAGS = ("sliver", "crossed", "unmapped_reach_wetlands", "unmapped_reach_watercourses")
 _TEXT = ("name", "class", "source", "basis")
@@ -73,10 +71,10 @@ def plan(subjects: Subjects, scale: float) -> list[Ints]:
     bounds = subjects.bounds
     usable = np.flatnonzero(np.isfinite(bounds).all(axis=1))
     middle = (bounds[usable, :2] + bounds[usable, 2:]) / 2
-    tile = np.floor(middle / (TILE_CELLS * CELL_FT / scale)).astype(np.int64)
-    _, label = np.unique(tile, axis=0, return_inverse=True)
-    order = np.argsort(label.reshape(-1), kind="stable")
-    blocks = np.split(usable[order], np.flatnonzero(np.diff(label.reshape(-1)[order])) + 1)
+    column, row = np.floor(middle / (TILE_CELLS * CELL_FT / scale)).astype(np.int64).T
+    order = np.lexsort((row, column))
+    new = (np.diff(column[order]) != 0) | (np.diff(row[order]) != 0)
+    blocks = np.split(usable[order], np.flatnonzero(new) + 1)
     rest = np.setdiff1d(np.arange(len(bounds)), usable)
     return [b for b in (*blocks, rest) if len(b)]
 
