@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "wetgis"
 #: A name stands for a module or for a folder of modules, which may import each other.
 ORDER = """
 errors
-units schema wording evidence issuelog kernels rings progress provenance
+units schema wording evidence issuelog kernels nearkernels rings progress provenance workers
 segments samples validity projection datapoints explain
 shapes operations doubts flags packs
 crs cells trials
@@ -52,9 +52,10 @@ GEOMETRY_LIBRARIES = {
     "shapely", "geopandas", "pyproj", "rasterio", "fiona", "pyogrio", "rtree", "numba",
 }  # fmt: skip
 #: Modules of the geometry half: they do not know the law half.
-GEOMETRY = ("kernels", "segments", "shapes", "cells", "crs", "projection", "operations", "validity",
-            "rasters", "terrain", "buffers", "encounters", "overlay", "delineation", "scene",
-            "membership", "partition", "parts", "measures", "tiles", "engine")  # fmt: skip
+GEOMETRY = ("kernels", "nearkernels", "segments", "shapes", "cells", "crs", "projection",
+            "operations", "validity", "rasters", "terrain", "buffers", "encounters", "overlay",
+            "delineation", "scene", "membership", "partition", "parts", "measures", "tiles",
+            "engine")  # fmt: skip
 #: What ``import wetgis`` and the command line's help must not load.
 HEAVY = GEOMETRY_LIBRARIES | {
     "numpy", "pandas", "pyarrow", "pydantic", "matplotlib", "scipy", "distributed", "jinja2",

@@ -11,7 +11,8 @@ import shapely
 
 from wetgis import kernels
 from wetgis.overlay import nearest_to
-from wetgis.segments import SegmentGrid, edges, in_threads, nearest_distance, segments
+from wetgis.segments import Runs, SegmentGrid, edges, nearest_distance, segments
+from wetgis.workers import in_threads
 
 FAR = np.array([650_000.0, 800_000.0])
 BOX = shapely.box(0, 0, 100, 100)
@@ -133,7 +134,7 @@ def test_the_nearest_is_the_same_whatever_the_grid(size: float) -> None:
     lots = shapely.buffer(wells, 25.0)
     exact = np.array([shapely.distance(lot, lines).min() for lot in lots])
     grid = SegmentGrid(segments(lines).rows, size)
-    found = nearest_distance(segments(lots), grid, out=np.full(len(lots), np.inf))
+    found = nearest_distance(Runs(lots), grid, out=np.full(len(lots), np.inf))
     assert found == pytest.approx(exact, abs=1e-9)
 
 

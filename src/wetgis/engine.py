@@ -30,7 +30,7 @@ from wetgis.tiles import (
     run_tile,
     work_of,
 )
-from wetgis.workers import THREADS
+from wetgis.workers import THREADS, hand_back
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,6 +83,7 @@ class Measures:
 def scene_of(site: Site) -> Scene:
     """The scene of a site, made once for each site."""
     if "scene" not in site._ready:
+        hand_back()  # what reading took
         site._ready["scene"] = Scene.from_site(site)
     scene: Scene = site._ready["scene"]
     return scene
@@ -214,6 +215,7 @@ def _results(
     try:
         for tile, result in _attempts(work, open_tiles, run):
             done += len(blocks[tile])
+            hand_back()
             if isinstance(result, TileResult):
                 found[tile] = result
                 if run.store is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +16,9 @@ from wetgis.overlay import Nearest, settle, typical_size
 from wetgis.partition import Ground, divide, minus
 from wetgis.scene import hydric, special_flood
 from wetgis.schema import SLIVER_FT
+from wetgis.segments import Runs, lengths_inside
 from wetgis.shapes import areal, of_dimension, union_groups
-from wetgis.workers import THREADS, in_threads
+from wetgis.workers import THREADS, in_turn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,11 +29,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
+    Geometries = NDArray[np.object_]
 
 __all__ = ["Measured", "distances", "measure", "slopes"]
 
 #: Places at which the height of the ground is asked for.
 SAMPLED = 300
+#: A line this near to an edge runs along it.
+ALONG_FT = 1e-6
 #: Polygons with more vertices than this are cut into cells, smaller ones are held as they are.
 WHOLE = 600
 
@@ -243,15 +248,15 @@ def _interior_lines(frame: _Frame) -> tuple[Ints, Floats]:
     # a reach that is drawn twice has its length once
     lines, _ = of_dimension(union_groups(pieces.geometries, pieces.cells)[1], 1)
     own, owners = frame.parts.geometries, frame.parts.owners
-    s, p = shapely.STRtree(lines).query(own, predicate="intersects")
+    s, p = shapely.STRtree(lines).query(own)
     order = np.lexsort((p, s))  # sums in an order that is not the tree's
     s, p = s[order], p[order]
-    feet = shapely.length(shapely.intersection(own[s], lines[p]))
-    inside = (shapely.get_dimensions(own[s]) == 2) & (feet > 0)
-    s, p, feet = s[inside], p[inside], feet[inside]
-    along = shapely.relate_pattern(own[s], lines[p], "***1*****")
+    areal = shapely.get_dimensions(own[s]) == 2
+    s, p = s[areal], p[areal]
+    feet = lengths_inside(own, lines, s, p, ALONG_FT / frame.scene.scale, threads=frame.threads)
     # a line along the edge of a part may be inside the subject all the same: that is asked of
     # the whole subject, once
+    along = np.isnan(feet)
     edge = np.unique(np.column_stack([owners[s[along]], p[along]]), axis=0)
     whole, line = frame.subjects.geometries[edge[:, 0]], lines[edge[:, 1]]
     again = shapely.length(shapely.intersection(whole, line))
@@ -417,33 +422,45 @@ def distances(
 ) -> dict[str, Floats]:
     """Exact distances to whole layers, in feet; inf where a layer has no such feature.
 
-    ``blocks``: subjects that lie near each other, worked on together; they and the layers are
-    taken one after the other, so that memory stays small.
+    ``blocks``: subjects that lie near each other, worked on together. Layers are taken one after
+    the other, so that memory stays small.
     """
     out = {name: np.full(len(subjects), np.nan) for name in _DISTANCES}
+    asked = [name for name, (kind, _) in _DISTANCES.items() if _speaks(scene, kind)]
+    if not asked:
+        return out
+    own = [subjects.geometries[block] for block in blocks]
+    runs = in_turn(Runs, own)
     size = typical_size(subjects.geometries)
-    inner = THREADS if len(blocks) == 1 else 1
-    for name, (kind, inside) in _DISTANCES.items():
-        if not _speaks(scene, kind):
-            continue
+    for name in asked:
+        kind, inside = _DISTANCES[name]
         # a few subjects are asked about again and again, all of them once
         layer = scene.nearest(kind, size, keep=len(blocks) == 1)
-
-        def measure_block(start: int, stop: int, name: str = name, inside: str = inside,
-                          layer: Nearest = layer) -> None:  # fmt: skip
-            for block in blocks[start:stop]:
-                own = subjects.geometries[block]
-                areal = bool((shapely.get_dimensions(own) == 2).all())
-                known = columns[inside][block] > 0 if inside and areal else None
-                if known is not None:
-                    # ground beyond the limit, or of a tile that failed, is in no place
-                    lost = np.flatnonzero(~(columns["beyond_limit_sqft"][block] <= 0))
-                    known[lost[layer.inside(own[lost])]] = True
-                apart = layer.distances(own, known_inside=known, threads=inner)
-                out[name][block] = apart * scene.scale
-
-        in_threads(measure_block, len(blocks), chunk=1)
+        known = [_inside(columns, inside, block) for block in blocks]
+        ask = partial(_distance, layer, threads=THREADS if len(blocks) == 1 else 1)
+        found = in_turn(ask, list(zip(own, runs, known, strict=True)))
+        for block, apart in zip(blocks, found, strict=True):
+            out[name][block] = apart * scene.scale
     return out
+
+
+def _inside(columns: dict[str, Floats], name: str, block: Ints) -> tuple[Bools, Ints] | None:
+    """Which subjects overlap the layer, and of which its area does not tell."""
+    if not name:
+        return None
+    # ground beyond the limit, or of a tile that failed, is in no place
+    return columns[name][block] > 0, np.flatnonzero(~(columns["beyond_limit_sqft"][block] <= 0))
+
+
+def _distance(
+    layer: Nearest, block: tuple[Geometries, Runs, tuple[Bools, Ints] | None], threads: int
+) -> Floats:
+    own, runs, inside = block
+    known = None
+    if inside is not None and bool((shapely.get_dimensions(own) == 2).all()):
+        known, lost = inside
+        known[lost[layer.inside(own[lost])]] = True
+    return layer.distances(own, runs, known_inside=known, threads=threads)
 
 
 def _speaks(scene: Scene, kind: str) -> bool:

@@ -203,14 +203,16 @@ class Nearest:
     def distances(
         self,
         own: Geometries,
+        runs: Runs | None = None,
         *,
         known_inside: NDArray[np.bool_] | None = None,
         threads: int = 2,
     ) -> Floats:
         """Distance from each geometry, 0 where they meet, inf where the layer is empty.
 
-        ``known_inside``: which subjects overlap a polygon of the layer; where it is not given
-        they are looked for, since the kernel sees boundaries only.
+        ``runs``: those of the geometries, where they are made already. ``known_inside``: which
+        subjects overlap a polygon of the layer; where it is not given they are looked for, since
+        the kernel sees boundaries only.
         """
         out = np.where(shapely.is_missing(own), np.nan, np.inf)
         if not len(self.grid.rows):
@@ -218,10 +220,13 @@ class Nearest:
         areal = np.flatnonzero(shapely.get_dimensions(own) == 2)
         out[areal[np.unique(self.points.query(own[areal], predicate="intersects")[0])]] = 0.0
         out[self.inside(own) if known_inside is None else known_inside] = 0.0
-        return nearest_distance(Runs(segments(own)), self.grid, out=out, threads=threads)
+        runs = Runs(own) if runs is None else runs
+        return nearest_distance(runs, self.grid, out=out, threads=threads)
 
     def inside(self, own: Geometries) -> Ints:
         """Subjects a part of which lies in a polygon of the layer."""
+        if not len(self.areal):
+            return np.zeros(0, np.int64)
         if self._tree is None:
             self._tree = shapely.STRtree(self.areal)
         points, of = _first_points(own)

@@ -24,6 +24,7 @@ __all__ = [
     "SegmentGrid",
     "Segments",
     "edges",
+    "lengths_inside",
     "nearest_distance",
     "segments",
     "sorted_by_x",
@@ -112,7 +113,7 @@ class SegmentGrid:
     """
 
     def __init__(self, rows: Floats, size: float) -> None:
-        from wetgis import kernels
+        from wetgis import nearkernels
 
         self.rows = np.ascontiguousarray(rows)
         if not len(rows):
@@ -126,24 +127,24 @@ class SegmentGrid:
         self.size = max(size, float(np.sqrt(width * height / 4e6)), max(width, height) / 1e6)
         self.shape = (int(width / self.size) + 1, int(height / self.size) + 1)
         counts = np.zeros(self.shape[0] * self.shape[1] + 1, np.int64)
-        kernels.grid_count(self.rows, self.size, self.ox, self.oy, self.shape, counts)
+        nearkernels.grid_count(self.rows, self.size, self.ox, self.oy, self.shape, counts)
         self.cells = np.cumsum(counts)
         self.members = np.empty(self.cells[-1], np.int64)
         filled = np.zeros(len(counts) - 1, np.int64)
-        kernels.grid_fill(
+        nearkernels.grid_fill(
             self.rows, self.size, self.ox, self.oy, self.shape, self.cells, filled, self.members
         )
         self.rows = self.rows[self.members]
 
     def deviation(self, points: Floats, radii: Floats, reach: float, threads: int = 2) -> Floats:
         """Distance from each point to the nearest segment less that segment's radius."""
-        from wetgis import kernels
+        from wetgis import nearkernels
 
         points, own = np.ascontiguousarray(points), radii[self.members]
         widest = float(radii.max(initial=0.0))
         out = np.full(len(points), np.inf)
         in_threads(
-            lambda s, e: kernels.outline_deviation(
+            lambda s, e: nearkernels.outline_deviation(
                 points, reach, widest, self.rows, own, self.size, self.ox, self.oy, self.shape,
                 self.cells, out, s, e,
             ),
@@ -155,12 +156,12 @@ class SegmentGrid:
         self, rings: Rings, boxes: Floats, radii: Floats, reach: float, threads: int = 2
     ) -> Floats:
         """Least and largest deviation of each ring inside its box, and at how many points."""
-        from wetgis import kernels
+        from wetgis import nearkernels
 
         own, widest = radii[self.members], float(radii.max(initial=0.0))
         out = np.tile([np.inf, -np.inf, 0.0], (len(rings.owner), 1))
         in_threads(
-            lambda s, e: kernels.ring_deviation(
+            lambda s, e: nearkernels.ring_deviation(
                 rings.xy, rings.offsets, boxes, reach, widest, self.rows, own, self.size, self.ox,
                 self.oy, self.shape, self.cells, out, s, e,
             ),
@@ -169,35 +170,65 @@ class SegmentGrid:
         return out
 
 
+def lengths_inside(
+    polygons: Geometries, lines: Geometries, left: Ints, right: Ints, near: float, *, threads: int
+) -> Floats:
+    """Length of line ``right[k]`` inside polygon ``left[k]``; NaN where it runs along an edge.
+
+    ``lines``: simple lines. ``near``: how near to an edge is along it.
+    """
+    from wetgis import kernels
+
+    rings = outlines(polygons)
+    # a vertex of NaN after each ring, so that no edge leads from one to the next
+    places = np.arange(len(rings.xy)) + rings.of_vertices()
+    xy = np.full((len(rings.xy) + len(rings.owner), 2), np.nan)
+    xy[places] = rings.xy
+    starts = rings.offsets + np.arange(len(rings.offsets))
+    one = np.searchsorted(rings.owner, np.arange(len(polygons)))
+    two = np.searchsorted(rings.owner, np.arange(len(polygons)), side="right")
+    ranges = np.column_stack([starts[one], starts[two]]).astype(np.int64)
+    ends = np.cumsum(shapely.get_num_coordinates(lines))
+    parts = np.column_stack([np.r_[0, ends[:-1]], ends]).astype(np.int64)[: len(lines)]
+    out, vertices = np.zeros(len(left)), shapely.get_coordinates(lines)
+    in_threads(
+        lambda s, e: kernels.lengths_inside(
+            xy, ranges, vertices, parts, left, right, near, out, s, e
+        ),
+        len(left), chunk=8192, threads=threads,
+    )  # fmt: skip
+    return out
+
+
 #: Own segments that are held together against a segment of the layer.
 RUN = 48
 
 
 class Runs:
-    """Subjects as ``nearest_distance`` wants them: their segments in short runs, each with a box.
+    """Subjects as ``nearest_distance`` wants them: their outlines in short runs of segments.
 
-    Made once, they may be held against any number of layers.
+    Each run has a box of its own. Made once, they may be held against any number of layers.
     """
 
-    def __init__(self, own: Segments) -> None:
-        self.rows, self.count = own.rows, len(own.offsets) - 1
-        counts = np.diff(own.offsets)
-        #: subjects without segments have no runs, so that offsets of the others still fit together
-        self.chosen: Ints = np.flatnonzero(counts > 0)
-        runs_of = -(-counts // RUN)
-        offsets = np.concatenate([[0], np.cumsum(runs_of)]).astype(np.int64)
-        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], runs_of)
-        starts = np.repeat(own.offsets[:-1], runs_of) + within * RUN
-        self.starts = np.concatenate([starts, [len(own.rows)]]).astype(np.int64)
-        self.offsets: Ints = np.concatenate([offsets[:-1][self.chosen], offsets[-1:]])
-        self.boxes = self._boxes(starts) if len(starts) else np.empty((0, 4))
+    def __init__(self, geometries: Geometries) -> None:
+        from wetgis import nearkernels
 
-    def _boxes(self, starts: Ints) -> Floats:
-        low = np.minimum(self.rows[:, :2], self.rows[:, 2:])
-        high = np.maximum(self.rows[:, :2], self.rows[:, 2:])
-        return np.hstack(
-            [np.minimum.reduceat(low, starts, axis=0), np.maximum.reduceat(high, starts, axis=0)]
-        )
+        lines, owner = line_parts(np.asarray(geometries, dtype=object))
+        self.xy: Floats = shapely.get_coordinates(lines)
+        counts = shapely.get_num_coordinates(lines)
+        first, segs = np.cumsum(counts) - counts, np.maximum(counts - 1, 0)
+        runs_of = -(-segs // RUN)
+        line = np.repeat(np.arange(len(lines)), runs_of)
+        within = np.arange(len(line)) - np.repeat(np.cumsum(runs_of) - runs_of, runs_of)
+        start = first[line] + within * RUN
+        stop = np.minimum(start + RUN, (first + segs)[line])
+        self.runs = np.column_stack([start, stop]).astype(np.int64)
+        self.boxes = np.empty((len(line), 4))
+        nearkernels.run_boxes(self.xy, self.runs, self.boxes)
+        filled = np.bincount(owner[line], minlength=len(geometries))
+        #: subjects without runs are left out, so that the offsets of the others fit together
+        self.chosen: Ints = np.flatnonzero(filled > 0)
+        self.offsets = np.concatenate([[0], np.cumsum(filled[self.chosen])]).astype(np.int64)
 
 
 def nearest_distance(own: Runs, grid: SegmentGrid, *, out: Floats, threads: int = 2) -> Floats:
@@ -206,14 +237,14 @@ def nearest_distance(own: Runs, grid: SegmentGrid, *, out: Floats, threads: int 
     ``out`` holds inf, 0.0 for subjects that are known to overlap the layer, NaN for those that
     have no geometry; it is filled and returned.
     """
-    from wetgis import kernels
+    from wetgis import nearkernels
 
-    if not len(grid.rows) or not len(own.rows):
+    if not len(grid.rows) or not len(own.chosen):
         return out
     part = out[own.chosen]
     in_threads(
-        lambda s, e: kernels.nearest(
-            own.rows, own.starts, own.boxes, own.offsets, grid.rows, grid.size, grid.ox, grid.oy,
+        lambda s, e: nearkernels.nearest(
+            own.xy, own.runs, own.boxes, own.offsets, grid.rows, grid.size, grid.ox, grid.oy,
             grid.shape, grid.cells, part, s, e,
         ),
         len(part), chunk=1024, threads=threads,

@@ -156,7 +156,7 @@ def have_overlaps(geometries: Geometries) -> bool:
     return bool((shared > 1e-6).any())
 
 
-def _edge_keys(xy: Floats, start: Ints) -> tuple[NDArray[np.uint64], Bools]:
+def _edge_keys(xy: Floats, start: Ints) -> tuple[NDArray[Any], Bools]:
     """A number for each edge, the same in both directions, and in which of them it runs."""
     bits = np.ascontiguousarray(xy).view(np.uint64)
     ends = bits[:, 0] * np.uint64(0x9E3779B97F4A7C15) + bits[:, 1] * np.uint64(0xC2B2AE3D27D4EB4F)

@@ -52,9 +52,6 @@ def read_parquet(found: Found, where: str | None) -> RawLayer:
         decode_wkb(raw, np.asarray(values, dtype=object))
     else:
         raw.geoms = _native(path, found)
-    del table, geometry
-    # what Arrow has freed it would keep for itself: as much again as the file is large
-    pa.default_memory_pool().release_unused()
     if where is not None:
         raw.keep(rows_where(raw.table, where, found.dataset.shown))
     return raw
