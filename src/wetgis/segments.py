@@ -179,6 +179,8 @@ def lengths_inside(
     """
     from wetgis import kernels
 
+    if not len(left):
+        return np.zeros(0)
     rings = outlines(polygons)
     # a vertex of NaN after each ring, so that no edge leads from one to the next
     places = np.arange(len(rings.xy)) + rings.of_vertices()
@@ -189,7 +191,7 @@ def lengths_inside(
     two = np.searchsorted(rings.owner, np.arange(len(polygons)), side="right")
     ranges = np.column_stack([starts[one], starts[two]]).astype(np.int64)
     ends = np.cumsum(shapely.get_num_coordinates(lines))
-    parts = np.column_stack([np.r_[0, ends[:-1]], ends]).astype(np.int64)[: len(lines)]
+    parts = np.column_stack([np.r_[0, ends[:-1]], ends]).astype(np.int64)
     out, vertices = np.zeros(len(left)), shapely.get_coordinates(lines)
     in_threads(
         lambda s, e: kernels.lengths_inside(
