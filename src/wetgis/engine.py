@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import geopandas as gpd
@@ -181,8 +181,10 @@ def measure_site(site: Site, reach_ft: float, run: Run) -> Measures:
         terrain = beside.submit(slopes, scene, subjects, blocks)
         results = _results(work, blocks, run, log)
         columns, flags = _joined(results, len(subjects))
+        results = [replace(r, columns={}, flags={}) for r in results]  # they are in the table now
         columns |= distances(scene, subjects, columns, blocks)
         steep, told = terrain.result()
+    hand_back()
     columns |= steep
     log.extend(told.rows)
     table = _table(site, scene, subjects, columns, flags)

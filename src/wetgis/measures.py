@@ -18,7 +18,7 @@ from wetgis.scene import hydric, special_flood
 from wetgis.schema import SLIVER_FT
 from wetgis.segments import Runs, lengths_inside
 from wetgis.shapes import areal, of_dimension, union_groups
-from wetgis.workers import THREADS, in_turn
+from wetgis.workers import THREADS, hand_back, in_turn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -434,14 +434,22 @@ def distances(
     size = typical_size(subjects.geometries)
     for name in asked:
         kind, inside = _DISTANCES[name]
-        # a few subjects are asked about again and again, all of them once
-        layer = scene.nearest(kind, size, keep=len(blocks) == 1)
         known = [_inside(columns, inside, block) for block in blocks]
-        ask = partial(_distance, layer, threads=THREADS if len(blocks) == 1 else 1)
-        found = in_turn(ask, list(zip(own, runs, known, strict=True)))
+        hand_back()
+        found = _to_layer(scene, kind, size, list(zip(own, runs, known, strict=True)))
         for block, apart in zip(blocks, found, strict=True):
             out[name][block] = apart * scene.scale
     return out
+
+
+_Block = tuple["Geometries", Runs, "tuple[Bools, Ints] | None"]
+
+
+def _to_layer(scene: Scene, kind: str, size: float, blocks: list[_Block]) -> list[Floats]:
+    """Distances of each block's subjects to one layer, which is forgotten after that."""
+    # but a few subjects are asked about again and again, all of them once
+    layer = scene.nearest(kind, size, keep=len(blocks) == 1)
+    return in_turn(partial(_distance, layer, threads=THREADS if len(blocks) == 1 else 1), blocks)
 
 
 def _inside(columns: dict[str, Floats], name: str, block: Ints) -> tuple[Bools, Ints] | None:
@@ -452,9 +460,7 @@ def _inside(columns: dict[str, Floats], name: str, block: Ints) -> tuple[Bools, 
     return columns[name][block] > 0, np.flatnonzero(~(columns["beyond_limit_sqft"][block] <= 0))
 
 
-def _distance(
-    layer: Nearest, block: tuple[Geometries, Runs, tuple[Bools, Ints] | None], threads: int
-) -> Floats:
+def _distance(layer: Nearest, block: _Block, threads: int) -> Floats:
     own, runs, inside = block
     known = None
     if inside is not None and bool((shapely.get_dimensions(own) == 2).all()):

@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 __all__ = [
+    "fill_segments",
     "grid_count",
     "grid_fill",
     "nearest",
@@ -17,6 +18,19 @@ __all__ = [
     "ring_deviation",
     "run_boxes",
 ]
+
+
+@njit(nogil=True, cache=True)
+def fill_segments(xy, counts, rows):
+    """The segments of lines that follow each other in ``xy``, ``counts`` vertices each."""
+    first, n = 0, 0
+    for count in counts:
+        for k in range(first, first + count - 1):
+            rows[n, 0], rows[n, 1], rows[n, 2], rows[n, 3] = (
+                xy[k, 0], xy[k, 1], xy[k + 1, 0], xy[k + 1, 1],
+            )  # fmt: skip
+            n += 1
+        first += count
 
 
 @njit(nogil=True, cache=True)

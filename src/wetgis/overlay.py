@@ -190,12 +190,11 @@ class Nearest:
 
     def __init__(self, features: Geometries, size: float) -> None:
         rows = segments(features).rows
-        length = (
-            float(np.median(np.hypot(rows[:, 2] - rows[:, 0], rows[:, 3] - rows[:, 1])))
-            if len(rows)
-            else 0.0
-        )
+        some = rows[:: len(rows) // 10_000 + 1]
+        lengths = np.hypot(some[:, 2] - some[:, 0], some[:, 3] - some[:, 1])
+        length = float(np.median(lengths)) if len(some) else 0.0
         self.grid = SegmentGrid(rows, max(size, 8 * length, 1e-3))
+        self.grid.members = np.zeros(0, np.int64)  # which segment is nearest is not asked
         self.points = shapely.STRtree(_first_points(features)[0])
         self.areal = features[shapely.get_dimensions(features) == 2]
         self._tree: shapely.STRtree | None = None

@@ -85,15 +85,14 @@ def sorted_by_x(made: Edges, fraction: float) -> tuple[Ints, Floats]:
 
 def segments(geometries: Geometries) -> Segments:
     """All boundaries and lines as segments; a point is a segment of no length."""
+    from wetgis import nearkernels
+
     geometries = np.asarray(geometries, dtype=object)
     lines, owner = line_parts(geometries)
-    xy = shapely.get_coordinates(lines)
-    last = np.cumsum(shapely.get_num_coordinates(lines)) - 1
-    inner = np.ones(len(xy), bool)
-    inner[last] = False
-    start = np.flatnonzero(inner)
-    rows = np.concatenate([xy[start], xy[start + 1]], axis=1)
-    owner = np.repeat(owner, np.maximum(shapely.get_num_coordinates(lines) - 1, 0))
+    counts = shapely.get_num_coordinates(lines).astype(np.int64)
+    rows = np.empty((int(counts.sum()) - len(lines), 4))
+    nearkernels.fill_segments(shapely.get_coordinates(lines), counts, rows)
+    owner = np.repeat(owner, counts - 1)
     offsets = np.zeros(len(geometries) + 1, np.int64)
     offsets[1:] = np.cumsum(np.bincount(owner, minlength=len(geometries)))
     return Segments(rows, owner, offsets)
@@ -120,8 +119,8 @@ class SegmentGrid:
             self.size, self.ox, self.oy, self.shape = size, 0.0, 0.0, (1, 1)
             self.cells, self.members = np.zeros(2, np.int64), np.zeros(0, np.int64)
             return
-        low = np.minimum(rows[:, :2], rows[:, 2:]).min(axis=0)
-        high = np.maximum(rows[:, :2], rows[:, 2:]).max(axis=0)
+        least, most = rows.min(axis=0), rows.max(axis=0)
+        low, high = np.minimum(least[:2], least[2:]), np.maximum(most[:2], most[2:])
         self.ox, self.oy = float(low[0]), float(low[1])
         width, height = float(high[0]) - self.ox, float(high[1]) - self.oy
         self.size = max(size, float(np.sqrt(width * height / 4e6)), max(width, height) / 1e6)
