@@ -350,7 +350,7 @@ def _buffer(results: list[TileResult], scene: Scene) -> gpd.GeoSeries:
     """The buffer as polygons for maps: pieces joined where there are not too many."""
     pieces = [r.buffer for r in results if len(r.buffer)]
     geometries = np.concatenate(pieces) if pieces else np.empty(0, object)
-    if 0 < len(geometries) <= 20_000:
+    if 0 < len(geometries) <= 2_000:
         geometries = shapely.get_parts(shapely.union_all(geometries))
     return gpd.GeoSeries(geometries, crs=scene.crs)
 
