@@ -13,10 +13,11 @@ from benchmarks.county import make_county
 from benchmarks.job import Measured, measured
 from benchmarks.machine import described
 from benchmarks.peers import PEERS, SHORT, load
+from benchmarks.peers.wetgis_engine import FULL, JOB, NO_TERRAIN, TERRAIN, WHOLE
 
 OURS = "wetgis_engine"
-#: The phases of wetgis that answer what a peer answers.
-WHOLE, AREAS_ONLY, RASTER = "areas, distances", "areas", "slope"
+#: What a peer answers.
+BOTH, AREAS_ONLY, RASTER = "areas, distances", "areas", "slope"
 
 
 def options() -> argparse.Namespace:
@@ -54,15 +55,15 @@ def county_of(given: argparse.Namespace, parcels: int, work: Path) -> Path:
     return folder
 
 
-def ours(given: argparse.Namespace, county: Path, work: Path) -> Measured:
-    """The median of several processes, by wall clock."""
+def ours(given: argparse.Namespace, county: Path, work: Path, job: str) -> Measured:
+    """The median of several processes that do a part of the job, by wall clock."""
     runs = []
     for _ in range(given.repeat):
-        run = measured(OURS, county, work)
+        run = measured(OURS, county, work, extra={JOB: job})
         if run.error:
             sys.exit(f"wetgis failed: {run.error}")
         runs.append(run)
-        line("wetgis", run)
+        line(f"wetgis, {job}", run)
     median = sorted(runs, key=lambda r: r.wall)[len(runs) // 2]
     median.cpu = statistics.median(r.cpu for r in runs)
     return median
@@ -76,23 +77,20 @@ def line(title: str, run: Measured, more: str = "") -> None:
     )
 
 
-def scope(peer: Measured, mine: Measured) -> tuple[float, float, str]:
+def scope(peer: Measured, mine: dict[str, Measured]) -> tuple[float, float, str]:
     """Wall and CPU seconds of wetgis for what the peer was asked."""
-    phases = dict(mine.phases)
     if set(peer.phases) == {"slope"}:
-        phases, told = {"slope": phases["slope"]}, RASTER
-    elif "d_wet" in peer.answers:
-        phases.pop("slope", None)
-        told = WHOLE
+        run, phases, told = mine[TERRAIN], ["slope"], RASTER
     else:
-        phases.pop("slope", None)
-        phases.pop("distances", None)
-        told = AREAS_ONLY
-    wall = sum(phases.values())
-    return wall, mine.cpu * wall / mine.wall, told
+        run, told = mine[NO_TERRAIN], BOTH if "d_wet" in peer.answers else AREAS_ONLY
+        phases = [p for p in run.phases if told == BOTH or p != "distances"]
+    wall = sum(run.phases[p] for p in phases)
+    return wall, run.cpu * wall / run.wall, told
 
 
-def against(name: str, given: argparse.Namespace, county: Path, work: Path, mine: Measured) -> bool:
+def against(
+    name: str, given: argparse.Namespace, county: Path, work: Path, mine: dict[str, Measured]
+) -> bool:
     """One peer: its row, the ratio, the agreement. True where an answer is wrong."""
     peer = load(name)
     why = peer.missing()
@@ -111,7 +109,7 @@ def against(name: str, given: argparse.Namespace, county: Path, work: Path, mine
         ratio += f", on 1 parcel in {run.sample}"
     line(peer.TITLE, run, f"{ratio}  ({told})")
     print(f"{'':28s} {', '.join(f'{k} {v}' for k, v in run.versions.items())}")
-    return _differs(name, county, run, mine)
+    return _differs(name, county, run, mine[WHOLE])
 
 
 def _differs(name: str, county: Path, run: Measured, mine: Measured) -> bool:
@@ -167,13 +165,14 @@ def main() -> int:
         if given.cold:
             cold = measured(OURS, county, work, extra={"NUMBA_CACHE_DIR": str(work / "numba")})
             line("wetgis, the very first run", cold, "kernels compiled")
-        mine = ours(given, county, work)
-        print(f"{'':28s} {', '.join(f'{k} {v}' for k, v in mine.versions.items())}")
-        print(f"{'':28s} median by phase: "
-              + ", ".join(f"{k} {v:.2f}" for k, v in mine.phases.items()))  # fmt: skip
+        jobs = [WHOLE, *([NO_TERRAIN, TERRAIN] if given.peers else [])]
+        mine = {job: ours(given, county, work, job) for job in jobs}
+        print(f"{'':28s} {', '.join(f'{k} {v}' for k, v in mine[WHOLE].versions.items())}")
+        for job, run in mine.items():
+            print(f"{'':28s} {job}, median by phase: "
+                  + ", ".join(f"{k} {v:.2f}" for k, v in run.phases.items()))  # fmt: skip
         if given.full:
-            line("wetgis, with all outputs",
-                 measured(OURS, county, work, extra={"WETGIS_BENCH_FULL": "1"}))  # fmt: skip
+            line("wetgis, with all outputs", measured(OURS, county, work, extra={JOB: FULL}))
         wrong = [against(name, given, county, work, mine) for name in given.peers]
         if given.growth:
             growth(given, work)

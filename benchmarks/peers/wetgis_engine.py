@@ -25,22 +25,37 @@ def missing() -> str:
     return ""
 
 
+#: Which part of the job is done, by the environment: a ratio is taken on the same part.
+WHOLE, NO_TERRAIN, TERRAIN, FULL = "all", "without terrain", "terrain", "with all outputs"
+JOB = "WETGIS_BENCH_JOB"
+
+
 def prepare() -> None:
     """Imports; the compiled kernels are read from their cache in the job itself."""
     import pyarrow.parquet
     import rasterio
 
-    del pyarrow, rasterio
+    import wetgis.engine
+    import wetgis.kernels
+    import wetgis.nearkernels
+    import wetgis.rasters.surface
+    import wetgis.sources.parquet
+    import wetgis.sources.reading
+
+    del pyarrow, rasterio, wetgis
 
 
-def site_of(county: Path) -> Any:
+def site_of(county: Path, job: str = WHOLE) -> Any:
     """The county as a site, with the numbers of the job and no pack."""
     import wetgis
 
     kinds = ("parcels", "wetlands", "watercourses", "soils", "floodplain")
+    if job == TERRAIN:
+        kinds = kinds[:1]
+    dem = wetgis.Layer(str(county / "dem.tif"), z_unit="us-ft")
     return wetgis.Site.from_layers(
         **{kind: str(county / f"{kind}.parquet") for kind in kinds},
-        dem=wetgis.Layer(str(county / "dem.tif"), z_unit="us-ft"),
+        dem=None if job == NO_TERRAIN else dem,
         packs=[],
         crs="EPSG:2260",
         measure={"buffer_ft": BUFFER_FT, "hydric_pct": 50.0, "steep_pct": 30.0},
@@ -52,13 +67,15 @@ def run(county: Path, clock: Clock, sample: int) -> dict[str, Any]:
     from wetgis import engine
 
     assert sample == 1
+    job = os.environ.get(JOB, WHOLE)
     clock.start()
-    site = site_of(county)
+    site = site_of(county, job)
     clock("read")
-    for name, phase in (("distances", "distances"), ("slopes", "slope")):
-        setattr(engine, name, _timed(getattr(engine, name), clock, phase))
-    if os.environ.get("WETGIS_BENCH_FULL"):
+    if job == TERRAIN:
+        return _terrain(site, clock)
+    if job == FULL:
         return _full(site, clock)
+    engine.distances = _timed(engine.distances, clock, "distances")
     table = engine.measure_site(site, BUFFER_FT, engine.Run(full=False)).table
     clock("areas")
     with tempfile.TemporaryDirectory() as folder:
@@ -67,13 +84,27 @@ def run(county: Path, clock: Clock, sample: int) -> dict[str, Any]:
     return _answers(table)
 
 
+def _terrain(site: Any, clock: Clock) -> dict[str, Any]:
+    """Steep ground alone."""
+    from wetgis import engine, tiles
+
+    scene = engine.scene_of(site)
+    subjects, _, _ = engine.subjects_of(site, scene.scale)
+    columns, _ = engine.slopes(scene, subjects, tiles.plan(subjects, scene.scale))
+    clock("slope")
+    rows = subjects.table["subject_id"].str[1:].astype(int).to_numpy()
+    return {"steep": columns["steep_sqft"], "row": rows}
+
+
 def _full(site: Any, clock: Clock) -> dict[str, Any]:
     """With contacts, parts, findings, report and every file of a run."""
     import wetgis
 
     with tempfile.TemporaryDirectory() as folder:
         found = wetgis.screen(site, out=folder)
-    clock("areas")
+        clock("screen")
+        found.write(folder)
+    clock("write")
     return _answers(found.measures)
 
 
