@@ -9,7 +9,7 @@ import pytest
 import shapely
 
 from wetgis.cells import CellGrid, CellLayer, Subdivided, cut, dissolve
-from wetgis.shapes import mend, normal_order, union_groups
+from wetgis.shapes import have_overlaps, mend, normal_order, union_groups
 
 SIZE = 1500.0
 
@@ -175,3 +175,28 @@ def test_unions_by_label() -> None:
     labels, united = union_groups(shapes, np.array([3, 3, 1, 1, 1, 0]))
     assert labels.tolist() == [0, 1, 3]
     assert shapely.area(united).tolist() == pytest.approx([1.5, 3.5, 2.5])
+
+
+# ---------------------------------------------------------------- ground covered twice
+
+SQUARES = [shapely.box(x, y, x + 10, y + 10) for x in (0, 10, 20) for y in (0, 10)]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "overlap"),
+    [
+        (SQUARES, False),
+        ([*SQUARES, SQUARES[2]], True),  # one of a map twice
+        ([SQUARES[0], SQUARES[0]], True),  # alone and twice
+        ([*SQUARES, shapely.box(12, 2, 14, 4)], True),  # inside another
+        ([*SQUARES, shapely.box(25, 5, 35, 15)], True),
+        ([*SQUARES, shapely.box(30, 0, 40, 20)], False),  # a neighbour with longer edges
+        ([*SQUARES, shapely.box(29.9, 0, 40, 20)], True),
+        ([SQUARES[0].difference(shapely.box(2, 2, 4, 4)), shapely.box(2, 2, 4, 4)], False),
+        ([SQUARES[0].difference(shapely.box(2, 2, 4, 4)), shapely.box(2, 2, 4, 5)], True),
+        ([shapely.MultiPolygon([SQUARES[0], SQUARES[4]]), SQUARES[2]], False),
+    ],
+)
+def test_whether_a_map_covers_ground_twice(shapes: list[shapely.Polygon], overlap: bool) -> None:
+    geometries = np.array([*shapes], dtype=object)
+    assert have_overlaps(shapely.orient_polygons(geometries)) is overlap

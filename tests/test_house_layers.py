@@ -17,13 +17,14 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "wetgis"
 ORDER = """
 errors
 units schema wording evidence issuelog kernels nearkernels rings progress provenance workers
-segments samples validity projection datapoints explain
+segments samples validity projection datapoints explain pages
 shapes operations doubts flags packs
 crs cells trials
 activities reaches buffers encounters delineation rasters sources
-ground nearness projects determination overlay terrain siteconfig
-places sitelayers
-decisions sitechecks
+ground nearness projects determination overlay terrain siteconfig parcelindex
+places heldlayers
+decisions sitelayers
+sitechecks indexing
 findings site
 scene check record rulecases
 membership partition
@@ -31,7 +32,7 @@ measures parts
 tiles
 engine
 extras resume
-joining
+choosing joining
 screening
 compare
 amendment
@@ -41,7 +42,12 @@ runs doctor
 cli
 """
 #: ``Screening.write`` and its like hand over to a module above, when they are called.
-HANDED_UP = {("screening", "outputs"), ("amendment", "outputs"), ("notices", "outputs")}
+HANDED_UP = {
+    ("indexing", "site"),
+    ("screening", "outputs"),
+    ("amendment", "outputs"),
+    ("notices", "outputs"),
+}
 LEVELS = {name: i for i, line in enumerate(ORDER.strip().splitlines()) for name in line.split()}
 
 #: Modules of the law half, and the libraries that they must not load.

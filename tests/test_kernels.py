@@ -11,7 +11,15 @@ import shapely
 
 from wetgis import kernels
 from wetgis.overlay import nearest_to
-from wetgis.segments import Runs, SegmentGrid, edges, nearest_distance, segments
+from wetgis.rings import outlines
+from wetgis.segments import (
+    Runs,
+    SegmentGrid,
+    edges,
+    lengths_inside,
+    nearest_distance,
+    segments,
+)
 from wetgis.workers import in_threads
 
 FAR = np.array([650_000.0, 800_000.0])
@@ -174,3 +182,86 @@ def test_work_in_threads_comes_back_in_order() -> None:
     spans = in_threads(lambda s, e: (s, e), 10, chunk=3, threads=4)
     assert spans == [(0, 3), (3, 6), (6, 9), (9, 10)]
     assert in_threads(lambda s, e: (s, e), 0, chunk=3) == []
+
+
+# ---------------------------------------------------------------- lines inside polygons
+
+
+def length_inside(polygon: Any, line: Any) -> float:
+    zero = np.zeros(1, np.int64)
+    return float(lengths_inside(array(polygon), array(line), zero, zero, 1e-6, threads=1)[0])
+
+
+RING = BOX.difference(shapely.box(40, 40, 60, 60))
+
+
+@pytest.mark.parametrize("at", [np.zeros(2), FAR])
+@pytest.mark.parametrize(
+    ("polygon", "xy", "feet"),
+    [
+        (BOX, [(-50, 30), (150, 30)], 100),
+        (BOX, [(10, 10), (90, 10), (90, 70)], 140),
+        (BOX, [(-50, -50), (150, 150)], 100 * 2**0.5),  # through two corners
+        (BOX, [(100, 100), (200, 200)], 0),  # touches one
+        (BOX, [(-10, 50), (0, 50), (50, 50)], 50),  # a vertex on the boundary
+        (BOX, [(110, 0), (110, 100)], 0),
+        (RING, [(-50, 50), (150, 50)], 80),  # over the hole
+        (RING, [(45, 45), (55, 55)], 0),  # in it
+        (shapely.MultiPolygon([BOX, shapely.box(200, 0, 300, 100)]), [(50, 5), (250, 5)], 100),
+        (BOX, [(20, 20), (20, 20), (30, 20)], 10),  # a vertex twice
+    ],
+)
+def test_length_of_a_line_inside(polygon: Any, xy: Any, feet: float, at: Any) -> None:
+    moved = shapely.transform(polygon, lambda p: p + at)
+    line = shapely.LineString(np.asarray(xy, float) + at)
+    assert length_inside(moved, line) == pytest.approx(feet, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    "xy", [[(0, 10), (0, 90)], [(-50, 0), (50, 0), (50, 50)], [(20, 100), (150, 100)]]
+)
+def test_a_line_along_the_boundary_is_left_to_others(xy: Any) -> None:
+    assert np.isnan(length_inside(BOX, shapely.LineString(xy)))
+
+
+def test_lengths_of_many_lines_against_geos() -> None:
+    rng = np.random.default_rng(9)
+    angles = np.sort(rng.uniform(0, 2 * np.pi, (200, 24)), axis=1)
+    reach = rng.uniform(30, 150, (200, 24))
+    stars = shapely.polygons(np.stack([reach * np.cos(angles), reach * np.sin(angles)], 2) + FAR)
+    stars = np.where(rng.random(200) < 0.5, stars, shapely.difference(stars, DISC))
+    walks = shapely.linestrings(np.cumsum(rng.normal(0, 30, (200, 40, 2)), 1) + FAR)
+    usable = shapely.is_valid(stars)
+    stars, walks = stars[usable], walks[usable]
+    pairs = np.arange(len(stars))
+    found = lengths_inside(stars, walks, pairs, pairs[::-1].copy(), 1e-6, threads=2)
+    exact = shapely.length(shapely.intersection(stars, walks[::-1]))
+    assert len(stars) > 150
+    assert (exact > 10).mean() > 0.5
+    assert found == pytest.approx(exact, abs=1e-8)
+
+
+# ---------------------------------------------------------------- how far outlines are off
+
+
+def test_rings_are_audited_as_their_points_are() -> None:
+    rng = np.random.default_rng(4)
+    features = shapely.linestrings(np.cumsum(rng.normal(0, 40, (12, 25, 2)), 1) + FAR)
+    made = segments(features)
+    radii = np.full(len(made.rows), 100.0)
+    grid = SegmentGrid(made.rows, 50.0)
+    zones = array(*shapely.buffer(features, 99.0))  # a foot short everywhere
+    rings = outlines(zones)
+    everywhere = np.tile([-1e9, -1e9, 1e9, 1e9], (len(rings.owner), 1))
+    worst = grid.deviation_of_rings(rings, everywhere, radii, 105.0)
+    start = np.flatnonzero(np.diff(rings.of_vertices()) == 0)
+    points = np.concatenate([rings.xy[start], (rings.xy[start] + rings.xy[start + 1]) / 2])
+    exact = shapely.distance(shapely.points(points), shapely.union_all(features)) - 100.0
+    assert worst[:, 2].sum() == len(points)
+    assert worst[:, 0].min() == pytest.approx(exact.min(), abs=1e-9)
+    assert worst[:, 1].max() == pytest.approx(exact.max(), abs=1e-9)
+    assert exact.min() < -0.9
+    half = everywhere.copy()
+    half[:, 2] = FAR[0]
+    inside = points[:, 0] < FAR[0]
+    assert grid.deviation_of_rings(rings, half, radii, 105.0)[:, 2].sum() == inside.sum()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -211,14 +212,16 @@ def _raw_layers(
     out: list[tuple[RawLayer, SourceRecord, Carried]] = []
     for datasets in find(source if source is not None else keys.path, base=base):
         layers, left = choose_layers(datasets, kind, keys.layer)
-        digest = sha256(datasets[0].file)
-        for found in layers:
-            raw = read_raw(found, keys.where)
-            told = _drawing(raw, found, kind, keys) if found.dataset.ending == ".dxf" else ()
-            if left:
-                others = f"the layer '{found.layer}' was read; not read: {', '.join(left)}."
-                raw.notes.append(("several_layers", others))
-            out.append((raw, _record(found, raw, digest), told))
+        with ThreadPoolExecutor(1) as beside:
+            # a large file takes as long to be hashed as to be parsed
+            digest = beside.submit(sha256, datasets[0].file)
+            for found in layers:
+                raw = read_raw(found, keys.where)
+                told = _drawing(raw, found, kind, keys) if found.dataset.ending == ".dxf" else ()
+                if left:
+                    others = f"the layer '{found.layer}' was read; not read: {', '.join(left)}."
+                    raw.notes.append(("several_layers", others))
+                out.append((raw, _record(found, raw, digest.result()), told))
     return out
 
 
