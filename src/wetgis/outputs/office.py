@@ -43,7 +43,8 @@ _OPTIONS = {
     "strings_to_numbers": False,
     "constant_memory": True,
 }
-_ROWS_OF_A_SHEET = 1_048_576
+#: A tenth of what a sheet can hold: a county's tables would make a workbook that nobody can open.
+_ROWS_OF_A_SHEET = 100_000
 _LONGEST_CELL = 32_767
 _TEXT_WIDTH = 92
 _WIDE = {"says": 60, "note": 40, "message": 60, "effect": 40, "cite": 22, "needs": 26, "source": 26}
@@ -84,7 +85,8 @@ def write_workbook(screening: Screening, path: str | Path, *, all_findings: bool
     Sheets ``Summary`` (in words), ``Measures``, ``Findings``, ``Contacts``, ``Checklist``,
     ``Issues``, ``Columns`` (what each column is, with its unit). The first row of a table is frozen
     and has a filter; its cells have the column's words and unit as a comment. Unknown and infinite
-    numbers are empty cells. A table longer than a sheet ends with a row that says so.
+    numbers are empty cells. A table of more than 100,000 rows is cut; its last row says so, and
+    that the CSV and Parquet files have all.
 
     Raises
     ------
@@ -109,7 +111,7 @@ def write_workbook(screening: Screening, path: str | Path, *, all_findings: bool
             formats = {name: book.add_format(kind) for name, kind in (_FORMATS | colours).items()}
             _summary(book.add_worksheet("Summary"), screening, formats)
             for name, frame in tables.items():
-                _table(book.add_worksheet(name), plain(_with_words(frame)), formats)
+                _table(book.add_worksheet(name), _with_words(frame), formats)
             _columns(book.add_worksheet("Columns"), tables["Measures"], formats)
             book.set_properties({"title": guard(screening.title), "comments": _about()})
             book.close()
@@ -132,7 +134,7 @@ def write_book(tables: Mapping[str, pd.DataFrame], path: str | Path, title: str)
         try:
             formats = {name: book.add_format(kind) for name, kind in _FORMATS.items()}
             for name, frame in tables.items():
-                _table(book.add_worksheet(name), plain(frame), formats)
+                _table(book.add_worksheet(name), frame, formats)
             book.set_properties({"title": guard(title), "comments": _about()})
         finally:
             book.close()
@@ -190,10 +192,9 @@ def _cell(text: str) -> str:
 
 def _table(sheet: Any, frame: pd.DataFrame, formats: dict[str, Any]) -> None:
     """A table with a frozen first row and a filter."""
+    whole, rows = len(frame), min(len(frame), _ROWS_OF_A_SHEET - 2)
+    frame = plain(frame.iloc[:rows])
     names = [str(name) for name in frame.columns]
-    rows = min(len(frame), _ROWS_OF_A_SHEET - 2)
-    longer = rows < len(frame)
-    frame = frame.iloc[:rows]
     for j, name in enumerate(names):
         how = formats[_format_of(name, frame.iloc[:, j])]
         sheet.set_column(j, j, _width(name, frame.iloc[:, j]), how)
@@ -204,8 +205,9 @@ def _table(sheet: Any, frame: pd.DataFrame, formats: dict[str, Any]) -> None:
         if words:
             sheet.write_comment(0, j, words, {"x_scale": 1.2, "y_scale": 0.6})
     _write_rows(sheet, frame)
-    if longer:
-        sheet.write_string(rows + 1, 0, "The table is longer; the CSV and Parquet files have all.")
+    if rows < whole:
+        told = f"The first {rows:,} of {whole:,} rows; the CSV and Parquet files have all."
+        sheet.write_string(rows + 1, 0, told)
     sheet.freeze_panes(1, 0)
     sheet.set_landscape()
     sheet.repeat_rows(0)
