@@ -53,6 +53,7 @@ CODES: dict[str, str] = {
     "bad_value": "a value could not be read as what its column holds",
     # layers and files
     "several_layers": "the file has other layers; they were not read",
+    "index_misfit": "the index beside a parcel file did not fit it; the file itself was read",
     "empty_layer": "the layer has no records",
     "missing_column": "a column that the kind needs is not there",
     "stale_area": "an area attribute disagrees with the geometry",

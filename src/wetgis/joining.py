@@ -95,16 +95,26 @@ def _factor(site: Site, scene: Scene) -> float:
     """
     if site.combined_factor is not None:
         return site.combined_factor
-    if "factor" not in site._ready:
-        subjects, _, _ = subjects_of(site, scene.scale)
-        bounds = subjects.bounds[np.isfinite(subjects.bounds).all(axis=1)]
-        site._ready["factor"] = 1.0
+    ready = site._ready.get("whole", site._ready)  # of a part: what is known of all of it
+    if "factor" not in ready:
+        bounds = _all_boxes(site, scene)
+        ready["factor"] = 1.0
         if len(bounds):
             low, high = bounds[:, :2].min(axis=0), bounds[:, 2:].max(axis=0)
             box = (float(low[0]), float(low[1]), float(high[0]), float(high[1]))
             elevation = mean_elevation_ft(scene, bounds)
-            site._ready["factor"] = combined_factor(site.crs, box, elevation)
-    return float(site._ready["factor"])
+            ready["factor"] = combined_factor(site.crs, box, elevation)
+    return float(ready["factor"])
+
+
+def _all_boxes(site: Site, scene: Scene) -> NDArray[np.float64]:
+    """The boxes of all subjects of the site, also of the parcels that are not held here."""
+    subjects, _, _ = subjects_of(site, scene.scale)
+    others = subjects.bounds[(subjects.table["subject_kind"] != "parcel").to_numpy(bool)]
+    parcels = [site.layers["parcels"].boxes] if "parcels" in site.layers else []
+    boxes = np.concatenate([*parcels, others])
+    found: NDArray[np.float64] = boxes[np.isfinite(boxes).all(axis=1)]
+    return found
 
 
 def subject_keys(frame: pd.DataFrame) -> pd.MultiIndex:
@@ -137,15 +147,9 @@ def _layer_facts(site: Site) -> dict[str, LayerFacts]:
     """What is known of each layer as a whole."""
     facts = {}
     for kind, layer in site.layers.items():
-        frame = layer.frame
-        accuracy = pd.to_numeric(frame.get("accuracy_ft", pd.Series(dtype=float)), errors="coerce")
         facts[kind] = LayerFacts(
             given=True,
-            features=len(frame),
-            accuracy_ft=float(accuracy.max()) if accuracy.notna().any() else float("nan"),
-            basis=_joined(frame, "basis"),
-            source=_joined(frame, "source"),
-            source_date=_joined(frame, "source_date"),
+            **vars(layer.summary),
             ballpark=any(o.ballpark for o in layer.operations),
         )
     for kind, raster in site.rasters.items():
@@ -153,10 +157,3 @@ def _layer_facts(site: Site) -> dict[str, LayerFacts]:
             given=True, features=len(raster.paths), source="; ".join(p.name for p in raster.paths)
         )
     return facts
-
-
-def _joined(frame: pd.DataFrame, name: str) -> str:
-    if name not in frame.columns:
-        return ""
-    values = {str(v) for v in frame[name].dropna().unique()} - {"", "None", "nan", "NaT"}
-    return "; ".join(sorted(values))

@@ -7,14 +7,25 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SourceRecord", "canonical_json", "plain", "sha256", "versions"]
+__all__ = [
+    "INDEX_SUFFIX",
+    "SourceRecord",
+    "canonical_json",
+    "members",
+    "plain",
+    "sha256",
+    "versions",
+]
 
 _CHUNK = 1 << 20
 #: The files that make one shapefile; indexes and locks are not part of the data.
 _SHAPEFILE_PARTS = (".shp", ".shx", ".dbf", ".prj", ".cpg")
+#: A folder of this ending holds our own index of the file beside it, and no data.
+INDEX_SUFFIX = ".wetgis-index"
 
 
 @dataclass(frozen=True)
@@ -84,7 +95,7 @@ def sha256(path: str | Path) -> str:
     'e3b0c442'
     """
     path = Path(path)
-    parts = list(_parts(path))
+    parts = list(members(path))
     if parts == [path]:
         return _digest(path)
     root = path if path.is_dir() else path.parent
@@ -93,10 +104,17 @@ def sha256(path: str | Path) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _parts(path: Path) -> Iterator[Path]:
+def members(path: Path) -> Iterator[Path]:
+    """The files that make a data set: those of a folder, the parts of a shapefile, or the file."""
     if path.is_dir():
         # lock files come and go while someone else has the folder open
-        yield from (p for p in path.rglob("*") if p.is_file() and p.suffix != ".lock")
+        yield from (
+            p
+            for p in path.rglob("*")
+            if p.is_file()
+            and p.suffix != ".lock"
+            and not any(folder.suffix == INDEX_SUFFIX for folder in p.relative_to(path).parents)
+        )
     elif path.suffix.lower() == ".shp":
         beside = path.parent.iterdir()
         yield from (
@@ -178,6 +196,11 @@ def versions() -> dict[str, str]:
     dict
         Name to version; a library that is not installed is left out.
     """
+    return dict(_versions())
+
+
+@cache
+def _versions() -> dict[str, str]:
     import platform
     from importlib import metadata
 

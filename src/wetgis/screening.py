@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -14,8 +14,9 @@ import geopandas as gpd
 import numpy as np
 import pandas as pd
 
-from wetgis.engine import Measures, Run, measure_site, subjects_of
-from wetgis.errors import InputError, UsageError
+from wetgis.choosing import choose, only
+from wetgis.engine import Measures, Run, measure_site
+from wetgis.errors import UsageError
 from wetgis.issuelog import issue_frame
 from wetgis.joining import join_halves, subject_keys
 from wetgis.record import run_record
@@ -28,8 +29,6 @@ from wetgis.schema import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from wetgis.packs import Pack
     from wetgis.site import Site
 
@@ -272,7 +271,7 @@ def _screen(
     project: str | None = None,
 ) -> Screening:
     started = time.perf_counter()
-    keep, measured = _choose(site, ids, project)
+    site, keep, measured = choose(site, ids, project)
     reach_ft = _reach_ft(site)
     m = measure_site(site, reach_ft + _accuracy_ft(site), replace(run, chosen=measured))
     findings, checklist, law_issues = join_halves(site, m)
@@ -286,7 +285,7 @@ def _screen(
         "issues": issue_frame([*site.issues, *m.issues.rows, *law_issues]),
     }
     if keep is not None:
-        tables = _only(tables, keep)
+        tables = only(tables, keep)
     worked = {"seconds": time.perf_counter() - started, "jobs": run.jobs}
     return kind(
         _measures_frame(site, m, tables["measures"]),
@@ -312,65 +311,12 @@ def _reach_ft(site: Site) -> float:
 def _accuracy_ft(site: Site) -> float:
     """How far the stated accuracy of a subject and a feature could move them together."""
 
-    def largest(kinds: Sequence[str]) -> float:
-        stated = [pd.to_numeric(site.layers[k].frame["accuracy_ft"]).max() for k in kinds]
-        return max((float(v) for v in stated if pd.notna(v)), default=0.0)
+    def largest(kinds: Iterable[str]) -> float:
+        stated = [site.layers[k].summary.accuracy_ft for k in kinds]
+        return max((v for v in stated if np.isfinite(v)), default=0.0)
 
-    stated = [k for k, layer in site.layers.items() if "accuracy_ft" in layer.frame.columns]
-    subjects = [k for k in stated if k in SUBJECT_LAYERS]
-    return largest(subjects) + largest([k for k in stated if k not in SUBJECT_LAYERS])
-
-
-Keys = set[tuple[str, str]]
-
-
-def _choose(
-    site: Site, ids: Sequence[str] | None, project: str | None
-) -> tuple[Keys | None, NDArray[np.bool_] | None]:
-    """Which subjects are wanted (kind and id), and which must be measured for them."""
-    if ids is None and project is None:
-        return None, None
-    from wetgis.crs import ft_per_unit
-
-    subjects, members, _ = subjects_of(site, ft_per_unit(site.crs))
-    kinds = subjects.table["subject_kind"].astype(str)
-    names = subjects.table["subject_id"].astype(str)
-    wanted = names.isin([str(i) for i in ids or ()])
-    _require(list(ids or ()), names, "subject")
-    if project is not None:
-        _require([project], names[kinds == "project"], "project")
-        wanted |= (kinds == "project") & (names == project)
-        wanted |= (kinds == "footprint") & names.isin(
-            members.loc[members["project_id"] == project, "footprint_id"].astype(str)
-        )
-    keep = set(zip(kinds[wanted], names[wanted], strict=True))
-    # a project is judged by its footprints and from its parcels: they are measured with it
-    chosen_projects = {n for k, n in keep if k == "project"}
-    related = members[members["project_id"].isin(chosen_projects)]
-    needed = wanted | ((kinds == "parcel") & names.isin(related["parcel_id"].astype(str)))
-    needed |= (kinds == "footprint") & names.isin(related["footprint_id"].astype(str))
-    return keep, needed.to_numpy()
-
-
-def _require(ids: Sequence[str], names: pd.Series, what: str) -> None:
-    missing = sorted(set(map(str, ids)) - set(names))
-    if missing:
-        near = get_close_matches(missing[0], names.unique().tolist(), 3)
-        raise InputError(
-            f"there is no {what} '{missing[0]}'"
-            + (f" (and {len(missing) - 1} more)." if len(missing) > 1 else "."),
-            needed=f"an id of the site, as {', '.join(near)}" if near else "an id of the site",
-        )
-
-
-def _only(tables: dict[str, Any], keep: Keys) -> dict[str, Any]:
-    out = dict(tables)
-    for name in ("measures", "findings", "contacts", "parts"):
-        frame = tables[name]
-        pairs = zip(frame["subject_kind"], frame["subject_id"].astype(str), strict=True)
-        chosen = np.array([pair in keep for pair in pairs], dtype=bool)
-        out[name] = frame[chosen].reset_index(drop=True)
-    return out
+    subjects = set(SUBJECT_LAYERS) & set(site.layers)
+    return largest(subjects) + largest(set(site.layers) - subjects)
 
 
 def _counted(table: pd.DataFrame, findings: pd.DataFrame) -> pd.DataFrame:

@@ -380,7 +380,7 @@ def _with_crs(site: Site, asked: str | None) -> Site:
                 needed="a layer with a geometry, a pack, or crs",
                 where=where,
             )
-        better = suggest_crs(frames[0])
+        better = _suggested(pieces) or suggest_crs(frames[0])
         return replace(site, crs=better, _pieces=_kept(pieces, better))
     boxes = [_bounds(f) for f in frames] or [(nan, nan, nan, nan)]
     reason = next((r for box in boxes if (r := fit_to_measure(wanted, box))), "")
@@ -410,12 +410,18 @@ def _read_for_crs(site: Site, wanted: CRS | None) -> dict[str, tuple[Piece, ...]
     return pieces
 
 
+def _suggested(pieces: Mapping[str, tuple[Piece, ...]]) -> CRS | None:
+    """What an index was told to be the CRS that suits the parcels; None without an index."""
+    index = pieces["parcels"][0].index if "parcels" in pieces else None
+    return index.crs if index is not None else None
+
+
 def _kept(pieces: Mapping[str, tuple[Piece, ...]], crs: CRS) -> dict[str, tuple[Piece, ...]]:
     """Pieces that need not be read again: in this CRS already, and without a layer beside them."""
     from wetgis.crs import same_crs
 
     return {
-        kind: tuple(replace(p, frame=p.frame.set_crs(crs, allow_override=True)) for p in several)
+        kind: tuple(p.in_crs(crs) for p in several)
         for kind, several in pieces.items()
         if all(same_crs(p.frame.crs, crs) and p.polygons is None for p in several)
     }
@@ -456,6 +462,10 @@ def _assemble(site: Site) -> Site:
         for k in KINDS
         if k in site._given and is_raster(k)
     }
+    if "parcels" in layers:
+        from wetgis.indexing import renewed
+
+        layers["parcels"], pieces["parcels"] = renewed(site, layers["parcels"], pieces["parcels"])
     site = replace(site, layers=layers, rasters=rasters, _pieces=pieces)
     ft = ft_per_unit(site.crs)
     issues = [*site._own]

@@ -33,15 +33,11 @@ _REPAIRS = ("repaired", "collapsed", "unclosed_ring")
 
 def bounds_of(layers: Iterable[SiteLayer]) -> Bounds | None:
     """The bounding box of all geometries of some layers; None where there are none."""
-    import numpy as np
-
-    rows = [layer.frame.total_bounds for layer in layers if len(layer.frame)]
-    rows = [r for r in rows if np.isfinite(r).all()]
-    if not rows:
+    boxes = [box for layer in layers if (box := layer.bounds) is not None]
+    if not boxes:
         return None
-    box = np.array(rows)
-    low, high = box[:, :2].min(axis=0), box[:, 2:].max(axis=0)
-    return float(low[0]), float(low[1]), float(high[0]), float(high[1])
+    west, south, east, north = zip(*boxes, strict=True)
+    return min(west), min(south), max(east), max(north)
 
 
 def gap(a: Bounds, b: Bounds) -> float:
@@ -118,10 +114,9 @@ def reaching(
 ) -> list[Issue]:  # fmt: skip
     """A warning for each W or WC layer without an extent whose box subjects reach beyond."""
     import numpy as np
-    import shapely
 
     issues = []
-    subjects = [layers[k].frame for k in SUBJECT_LAYERS if k in layers and len(layers[k].frame)]
+    subjects = [layers[k] for k in SUBJECT_LAYERS if k in layers]
     for kind in DETERMINING:
         layer = layers.get(kind)
         if layer is None or layer.extent is not None or not subjects:
@@ -132,12 +127,13 @@ def reaching(
         d = reach_ft / ft
         slack = EPS_FT / ft
         beyond: list[str] = []
-        for frame in subjects:
-            b = shapely.bounds(frame.geometry.to_numpy())
+        for subject in subjects:
+            b = subject.boxes
             with np.errstate(invalid="ignore"):
                 out = (b[:, 0] - d < box[0] - slack) | (b[:, 1] - d < box[1] - slack)
                 out |= (b[:, 2] + d > box[2] + slack) | (b[:, 3] + d > box[3] + slack)
-            beyond += list(frame["id"][out])
+            if out.any():
+                beyond += subject.ids(np.flatnonzero(out))
         if beyond:
             issues.append(_beyond_box(kind, beyond, reach_ft))
     return issues

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wetgis.errors import InputError, SiteError
+from wetgis.heldlayers import IndexedLayer, SiteLayer
 from wetgis.issuelog import Issue, IssueLog
+from wetgis.parcelindex import Misfit, ParcelIndex, Request, folder_of, open_index
 from wetgis.schema import SUBJECT_LAYERS
 from wetgis.siteconfig import VECTOR_KEYS, RasterKeys, is_raster, layer_keys, unknown_key
 from wetgis.sources.keys import LayerKeys
@@ -82,22 +84,6 @@ class Layer:
 
 
 @dataclass(frozen=True, eq=False)
-class SiteLayer:
-    """All sources of one kind in the working CRS.
-
-    ``extent`` is where the layer is complete, None where that is not stated.
-    """
-
-    kind: str
-    frame: gpd.GeoDataFrame
-    extent: BaseGeometry | None = None
-    sources: tuple[SourceRecord, ...] = ()
-    operations: tuple[Operation, ...] = ()
-    issues: tuple[Issue, ...] = ()
-    keep: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
 class RasterLayer:
     """The files of one raster kind, and the vertical unit where it was stated."""
 
@@ -132,7 +118,11 @@ class Given:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """One source, read. ``polygons`` is the stated extent where that is a layer of its own."""
+    """One source, read. ``polygons`` is the stated extent where that is a layer of its own.
+
+    Where the rows stay on an ``index``, ``frame`` holds the box of all of them and nothing else.
+    ``misfit`` says why an index that is there was not used.
+    """
 
     keys: LayerKeys
     frame: gpd.GeoDataFrame
@@ -140,6 +130,13 @@ class Piece:
     operations: tuple[Operation, ...] = ()
     issues: tuple[Issue, ...] = ()
     polygons: BaseGeometry | None = None
+    index: ParcelIndex | None = None
+    misfit: str = ""
+
+    def in_crs(self, crs: Any) -> Piece:
+        """The same under another name of the same CRS."""
+        frame = self.frame.set_crs(crs, allow_override=True)
+        return replace(self, frame=frame, index=self.index and self.index.in_crs(crs))
 
     @property
     def about(self) -> str:
@@ -205,10 +202,17 @@ def _resolve(name: str, given: Given) -> list[tuple[str, Path]]:
 def read(given: Given, target_crs: Any) -> Piece:
     """Read a source into the target CRS (None: as it is). A frame is copied by the reader.
 
-    Repeated ids are looked at later, among the features that are in force.
+    Repeated ids are looked at later, among the features that are in force. Parcels that have an
+    index beside them are left on it where it fits.
     """
     keys = given.keys
     assert isinstance(keys, LayerKeys)
+    misfit = ""
+    try:
+        if (request := index_request(given, target_crs)) and folder_of(request.file).exists():
+            return _on_index(open_index(request), keys)
+    except Misfit as reason:
+        misfit = str(reason)
     try:
         loaded = _load(given, keys, target_crs)
         polygons, extra = _stated_extent(given, keys, target_crs)
@@ -226,7 +230,37 @@ def read(given: Given, target_crs: Any) -> Piece:
         operations=loaded.operations,
         issues=(*issues, *extra),
         polygons=polygons,
+        misfit=misfit,
     )
+
+
+def index_request(given: Given, crs: Any) -> Request | None:
+    """What an index of this source would be asked for; None where it can have none.
+
+    An index is of one parcel file (or geodatabase) that is named in full.
+    """
+    keys = given.keys
+    if given.kind != "parcels" or len(given.names) != 1 or not isinstance(keys, LayerKeys):
+        return None
+    name = given.names[0]
+    file = Path(name).expanduser()
+    file = file if given.base is None or file.is_absolute() else given.base / file
+    geodatabase = file.is_dir() and file.suffix.lower() == ".gdb"
+    if not (file.is_file() or geodatabase) or keys.extent not in (None, "features"):
+        return None
+    if keys.duplicates != "keep":
+        return None
+    shown = keys.model_dump(mode="json", exclude={"path", "duplicates", "extent"})
+    return Request(file, name, shown, crs)
+
+
+def _on_index(index: ParcelIndex, keys: LayerKeys) -> Piece:
+    import geopandas as gpd
+    import shapely
+
+    told = index.told
+    box = gpd.GeoDataFrame(geometry=[shapely.box(*index.bounds)], crs=index.crs)
+    return Piece(keys, box, told.sources, told.operations, told.issues, index=index)
 
 
 def _load(given: Given, keys: LayerKeys, crs: Any) -> Loaded:
@@ -315,6 +349,10 @@ def join(
     """All pieces of a kind as one layer, as it is in force on a day."""
     from wetgis.sources import number_records
 
+    index = pieces[0].index
+    if index is not None:  # what follows was done when it was made
+        extent = _extent(kind, pieces, municipality, where)
+        return IndexedLayer(index, extent, tuple(pieces[0].keys.keep))
     log = IssueLog([issue for piece in pieces for issue in piece.issues])
     frames = [
         _duplicates(_in_force(piece, kind, as_of, log), kind, [piece], log) for piece in pieces

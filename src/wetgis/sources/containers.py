@@ -24,6 +24,7 @@ import numpy as np
 import pyogrio
 
 from wetgis.errors import InputError
+from wetgis.provenance import INDEX_SUFFIX
 from wetgis.schema import SINGULAR
 from wetgis.sources.keys import nearest
 
@@ -35,6 +36,8 @@ VECTOR_ENDINGS = (
     ".sqlite",
 )  # fmt: skip
 PARQUET_ENDINGS = (".parquet", ".geoparquet", ".pq")
+#: Folders that are not looked into for files: a geodatabase is one data set, an index none.
+NO_DATA = (".gdb", INDEX_SUFFIX)
 RASTER_ENDINGS = (".tif", ".tiff", ".img", ".asc", ".vrt", ".jp2")
 
 #: Degrees of arc of one chord: the area of a circle comes out 0.0013 % small.
@@ -129,11 +132,15 @@ def find(path: Any, *, base: Path | None = None) -> list[list[Dataset]]:
     if full.exists():
         return [_inside(full, text)]
     if any(c in text for c in "*?["):
-        hits = sorted(glob.glob(str(full), recursive=True))
+        hits = sorted(h for h in glob.glob(str(full), recursive=True) if not _is_index(h))
         if hits:
             return [_inside(Path(h), _as_given(h, full, text)) for h in hits]
         raise InputError("no file matches this pattern.", where=text)
     raise InputError("there is no such file.", mend=_neighbours(full), where=text)
+
+
+def _is_index(hit: str) -> bool:
+    return any(part.endswith(INDEX_SUFFIX) for part in Path(hit).parts)
 
 
 def _as_given(hit: str, full: Path, text: str) -> str:
@@ -179,7 +186,7 @@ def _folder(path: Path, shown: str) -> list[Dataset]:
     for member in sorted(path.rglob("*")):
         name = f"{shown}/{member.relative_to(path).as_posix()}"
         ending = member.suffix.lower()
-        if any(p.suffix.lower() == ".gdb" for p in member.relative_to(path).parents):
+        if any(p.suffix.lower() in NO_DATA for p in member.relative_to(path).parents):
             continue
         if member.is_dir() and ending == ".gdb":
             found.append(Dataset(name, str(member), member, member.stem))

@@ -323,7 +323,7 @@ def decode_wkb(raw: RawLayer, wkb: np.ndarray[Any, np.dtype[np.object_]]) -> Non
     import shapely
 
     try:
-        geoms = in_chunks(lambda part: shapely.from_wkb(part, on_invalid="ignore"), wkb)
+        geoms = in_chunks(_decode_many, wkb)
     except (NotImplementedError, shapely.errors.GEOSException, TypeError, ValueError):
         geoms = np.array([_decode_one(w) for w in wkb], dtype=object)
     raw.geoms = np.asarray(geoms, dtype=object)
@@ -335,6 +335,13 @@ def decode_wkb(raw: RawLayer, wkb: np.ndarray[Any, np.dtype[np.object_]]) -> Non
             raw.closed.append(i)
         else:
             raw.unreadable[i] = f"the geometry could not be decoded ({_wkb_name(wkb[i])})."
+
+
+def _decode_many(wkb: Any) -> Any:
+    import shapely
+
+    with np.errstate(invalid="ignore"):  # a NaN coordinate is told later, as an issue
+        return shapely.from_wkb(wkb, on_invalid="ignore")
 
 
 def _decode_one(wkb: bytes | None, on_invalid: str = "ignore") -> Any:
