@@ -186,3 +186,25 @@ def test_inputs_are_left_alone(cli: Callable[..., Any], ponds: Path, tmp_path: P
     assert ponds.read_bytes() == before
     assert sorted(p.name for p in tmp_path.iterdir()) == there
     assert len(wetgis.read_layer(ponds)) == 2
+
+
+def test_index_says_what_it_made(cli: Callable[..., Any], torn: Path) -> None:
+    ran = cli("index", torn, "--id", "NO", "--crs", "EPSG:2260")
+    assert ran.code == 3  # one record has no geometry
+    assert ran.out.strip() == f"{torn}.wetgis-index"
+    assert "2 parcels (1 without a usable geometry) in EPSG:2260" in ran.err
+    assert "MB, written in" in ran.err
+    assert "uses it by itself" in ran.err
+    site = torn.with_name("site.toml")
+    keys = f'crs = "EPSG:2260"\n[layers.parcels]\npath = "{torn.name}"\nid = "NO"\n'
+    site.write_text(keys)
+    ran = cli("assess", site, "1")
+    assert "index_misfit" not in ran.err
+    assert "1" in ran.out
+    # a site that reads the file otherwise makes it anew, and says so
+    site.write_text(keys + "accuracy_ft = 5\n")
+    assert "index_misfit" in cli("assess", site, "1").err
+    assert "index_misfit" not in cli("assess", site, "1").err
+    assert cli("index", site).code == 3
+    assert cli("index", site, "--id", "NO").code == 2
+    assert cli("index", torn.with_name("none.gpkg")).code == 1

@@ -26,7 +26,7 @@ def index_parcels(source: Any, *, crs: Any = None, **keys: Any) -> ParcelIndex:
     Parameters
     ----------
     source : path or Site
-        A parcel file that wetgis reads, or a site that was read from one.
+        A parcel file that wetgis reads, a ``site.toml``, or a site that was read from one.
     crs : CRS or code, optional
         The working CRS of the sites that will use it; without it the one that suits the data.
     **keys
@@ -54,8 +54,10 @@ def index_parcels(source: Any, *, crs: Any = None, **keys: Any) -> ParcelIndex:
     >>> len(index), index.rows_of(["7"]).tolist(), index.folder.name
     (1, [0], 'lots.gpkg.wetgis-index')
     """
-    from wetgis.site import Site
+    from wetgis.site import Site, read_site
 
+    if not isinstance(source, Site) and Path(source).suffix.lower() == ".toml":
+        source = read_site(source)
     if isinstance(source, Site):
         site = source
         if "parcels" not in site.layers:

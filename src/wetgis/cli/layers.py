@@ -9,6 +9,7 @@ import typer
 
 from wetgis.cli.shell import DONE, SOME_UNUSED, print_json, say, verb, warn
 from wetgis.errors import UsageError
+from wetgis.issuelog import issue_frame
 
 if TYPE_CHECKING:
     import geopandas as gpd
@@ -208,3 +209,38 @@ def slope(
     surface = wetgis.slope(dem, out, z_unit=z_unit)
     print(out)
     return tell_issues(surface.issues)
+
+
+@app.command()
+@verb
+def index(
+    file: Annotated[Path, typer.Argument(metavar="FILE|SITE.toml")],
+    layer: LayerName = None,
+    ids: IdColumn = None,
+    source_crs: SourceCrs = None,
+    crs: TargetCrs = None,
+) -> int:
+    """Write an index beside a parcel file, so that single parcels are assessed at once."""
+    from time import perf_counter
+
+    from wetgis.indexing import index_parcels
+
+    keys, started = layer_keys(layer, ids, source_crs), perf_counter()
+    if file.suffix.lower() != ".toml":
+        made = index_parcels(file, crs=crs, **keys)
+    elif keys or crs:
+        raise UsageError(
+            "a site's parcels are read as the site says.", needed="one site.toml without options"
+        )
+    else:
+        made = index_parcels(file)
+    without = len(made) - made.manifest["count_in_tree"]
+    lost = f" ({without:,} without a usable geometry)" if without else ""
+    say(f"{len(made):,} parcels{lost} in {made.crs.to_string()}")
+    say(f"{made.size / 1e6:,.1f} MB, written in {perf_counter() - started:.1f} s")
+    say(
+        "A site that reads this file in this coordinate system and with the same keys uses it by"
+        " itself; when the file changes, it is noticed and made anew."
+    )
+    print(made.folder)
+    return tell_issues(issue_frame(made.told.issues))
