@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["Assessment", "Screening", "assess", "open_run", "screen"]
 
 Progress = Callable[[int, int, str], None]
+#: The row of a subject in all that was measured, while some are chosen.
+_ROW = "_row"
 
 
 @dataclass(frozen=True)
@@ -275,7 +277,7 @@ def _screen(
     reach_ft = _reach_ft(site)
     m = measure_site(site, reach_ft + _accuracy_ft(site), replace(run, chosen=measured))
     findings, checklist, law_issues = join_halves(site, m)
-    table = _counted(m.table, findings)
+    table = _counted(m.table, findings).assign(**{_ROW: np.arange(len(m.table))})
     tables = {
         "measures": table,
         "findings": findings,
@@ -335,12 +337,9 @@ def _measures_frame(site: Site, m: Measures, table: pd.DataFrame) -> gpd.GeoData
     for kind in ("parcels", "footprints"):
         if kind in site.layers:
             kept += [c for c in site.layers[kind].keep if c not in kept and c in table.columns]
-    geometry = pd.Series(m.subjects.geometries, index=subject_keys(m.table))
-    geometry = geometry[~geometry.index.duplicated()].reindex(subject_keys(table))
     frame = table[[*MEASURE_COLUMNS, *kept]].reset_index(drop=True)
-    return gpd.GeoDataFrame(
-        frame, geometry=gpd.GeoSeries(geometry.to_numpy(), index=frame.index, crs=site.crs)
-    )
+    own = m.subjects.geometries[table[_ROW].to_numpy()]
+    return gpd.GeoDataFrame(frame, geometry=gpd.GeoSeries(own, index=frame.index, crs=site.crs))
 
 
 def _map_layers(site: Site, m: Measures) -> dict[str, gpd.GeoDataFrame]:

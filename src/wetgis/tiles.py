@@ -9,6 +9,7 @@ is united is united cell by cell, so the numbers do not depend on tiles or worke
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import geopandas as gpd
@@ -96,9 +97,10 @@ def run_tile(work: TileWork) -> TileResult:
     scene, subjects = work.scene, work.subjects
     found = measure(scene, subjects, threads=work.threads)
     columns = dict(found.columns)
-    contacts, parts = empty_contacts(scene.crs), empty_parts(scene.crs)
     buffer: NDArray[np.object_] = np.empty(0, object)
-    if work.full:
+    if not work.full:
+        contacts, parts = empty_contacts(scene.crs), empty_parts(scene.crs)
+    else:
         contacts = make_contacts(scene, subjects, work.reach)
         parts = make_parts(scene, found.ground, subjects, columns)
         lengths = place_lengths(subjects, parts, scene.scale)
@@ -155,6 +157,8 @@ def _contacts_with(
 ) -> gpd.GeoDataFrame:
     groups = features.groups
     found = encounters(subjects.geometries, groups, reach, scene.scale)
+    if not len(found.subject):
+        return gpd.GeoDataFrame()
     names = subjects.table[["subject_kind", "subject_id", "record"]].iloc[found.subject]
     table = names.reset_index(drop=True).assign(
         feature_kind=SINGULAR[kind], feature_id=groups.ids[found.group]
@@ -183,8 +187,9 @@ def _contacts_with(
 def _text(table: pd.DataFrame, name: str) -> NDArray[np.object_]:
     if name not in table.columns:
         return np.full(len(table), "", dtype=object)
-    column = table[name].astype(object)
-    return column.where(column.notna(), "").astype(str).to_numpy(dtype=object)
+    values = table[name].to_numpy(dtype=object, copy=True)
+    values[pd.isna(values)] = ""
+    return np.array([str(v) for v in values], dtype=object)
 
 
 def _number(table: pd.DataFrame, name: str) -> Floats:
@@ -219,9 +224,13 @@ def empty_parts(crs: Any) -> gpd.GeoDataFrame:
 
 
 def _empty(columns: tuple[str, ...], crs: Any) -> gpd.GeoDataFrame:
+    return gpd.GeoDataFrame(_no_rows(columns), geometry=gpd.GeoSeries([], crs=crs))
+
+
+@cache
+def _no_rows(columns: tuple[str, ...]) -> pd.DataFrame:
     types = {
         c: float if c.endswith(("_ft", "_sqft")) else (np.int64 if c == "record" else str)
         for c in columns
     }
-    frame = pd.DataFrame({c: pd.Series(dtype=t) for c, t in types.items()})
-    return gpd.GeoDataFrame(frame, geometry=gpd.GeoSeries([], crs=crs))
+    return pd.DataFrame({c: pd.Series(dtype=t) for c, t in types.items()})

@@ -115,7 +115,10 @@ class Case:
         """A column of numbers, NaN where there is none."""
         if column not in frame.columns:
             return np.full(len(frame), nan)
-        return pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype="float64", na_value=nan)
+        values = frame[column]
+        if values.dtype == "float64":
+            return values.to_numpy(copy=True)
+        return pd.to_numeric(values, errors="coerce").to_numpy(dtype="float64", na_value=nan)
 
     def flag(self, frame: pd.DataFrame, column: str) -> Bools:
         """A column of yes and no, no where there is nothing."""
@@ -132,7 +135,9 @@ class Case:
         """A column of text, empty where there is none."""
         if column not in frame.columns:
             return words(len(frame))
-        return frame[column].astype(object).where(frame[column].notna(), "").to_numpy(dtype=object)
+        values = frame[column].to_numpy(dtype=object, copy=True)
+        values[pd.isna(values)] = ""
+        return values
 
     def fact(self, frame: pd.DataFrame, name: str) -> Words:
         """A fact by subject: its own column, its parcel's, then the site's ``[facts]``."""
