@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks.agree import TOLERANCE, agreement, by_geos, judged
 from benchmarks.county import make_county
+from benchmarks.floor import floor_seconds
 from benchmarks.job import Measured, measured
 from benchmarks.machine import described
 from benchmarks.peers import PEERS, SHORT, load
@@ -32,6 +33,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=1,
                         help="slow peers do one parcel in so many, times scaled up")  # fmt: skip
     parser.add_argument("--full", action="store_true", help="time a run with all outputs too")
+    parser.add_argument("--floor", action="store_true", help="time the bare steps of the job too")
     parser.add_argument("--cold", action=argparse.BooleanOptionalAction, default=True,
                         help="time a first run, kernels compiled, too")  # fmt: skip
     parser.add_argument("--growth", default="", help="sizes whose CPU seconds to compare, "
@@ -173,6 +175,13 @@ def main() -> int:
                   + ", ".join(f"{k} {v:.2f}" for k, v in run.phases.items()))  # fmt: skip
         if given.full:
             line("wetgis, with all outputs", measured(OURS, county, work, extra={JOB: FULL}))
+        if given.floor:
+            steps = floor_seconds(county)
+            bound = steps.pop("wall")
+            print(f"{'the bare steps, on two cores':28s} {bound:9.2f}  wetgis "
+                  f"{mine[WHOLE].wall / bound:.2f} times that  ("
+                  + ", ".join(f"{k} {v:.1f}" for k, v in steps.items()) + " CPU s)",
+                  flush=True)  # fmt: skip
         wrong = [against(name, given, county, work, mine) for name in given.peers]
         if given.growth:
             growth(given, work)

@@ -271,6 +271,7 @@ def test_ctrl_c_is_130_and_the_run_can_go_on(
     out, whole = tmp_path / "out", tmp_path / "whole"
     code = (
         "import os, signal, sys, wetgis.resume as r\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell may have it ignored
         "save = r.Store.save\n"
         "def stop(self, *a): save(self, *a); os.kill(os.getpid(), signal.SIGINT)\n"
         "r.Store.save = stop\n"

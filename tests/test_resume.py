@@ -47,7 +47,7 @@ def test_stopped_and_resumed_run_has_the_same_bytes(tmp_path: Path) -> None:
         wetgis.screen(site(), out=out, progress=stop_after(2))
     assert stopped.value.exit_code == 130
     kept = sorted(p.name for p in (out / FOLDER).glob("tile-*"))
-    assert kept == ["tile-000000", "tile-000001"]
+    assert len(kept) == 2
     seen = []
     again = wetgis.screen(site(), out=out, resume=True, progress=lambda d, t, w: seen.append(d))
     assert seen == [3, 4], "finished tiles are not done again"
@@ -77,7 +77,7 @@ def test_without_resume_a_run_begins_again(tmp_path: Path) -> None:
 def test_half_written_tile_does_not_count(tmp_path: Path) -> None:
     with pytest.raises(Stopped):
         wetgis.screen(site(), out=tmp_path, progress=stop_after(1))
-    tile = tmp_path / FOLDER / "tile-000000"
+    (tile,) = (tmp_path / FOLDER).glob("tile-*")
     tile.rename(tile.with_suffix(".half"))
     found = wetgis.screen(site(), out=tmp_path, resume=True)
     pd.testing.assert_frame_equal(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
     Geometries = NDArray[np.object_]
@@ -45,6 +46,9 @@ TOLERANCE_FT = 0.01
 LONG = 1000
 ROUGH = 3.0
 RUN = 16
+#: Lines are buffered in runs of so many segments, so that of a stream that crosses a county a
+#: window need buffer what reaches it.
+REACH = 256
 #: How far (in distances) outside the legal line a wrong outline is looked for.
 SLACK = 0.05
 
@@ -115,21 +119,38 @@ class Zone:
             self._tree = shapely.STRtree(self.geometries)
         return self._tree
 
-    def pieces(self) -> tuple[Geometries, Ints]:
-        """Polygons whose union is the zone with its features, and the feature of each."""
-        long = shapely.get_num_coordinates(self.geometries) > LONG
+    def pieces(self, bounds: Floats | None = None) -> tuple[Geometries, Ints]:
+        """Polygons whose union is the zone with its features, and the feature of each.
+
+        With ``bounds`` those that reach into a box. What a piece looks like does not depend on it.
+        """
+        count = shapely.get_num_coordinates(self.geometries)
+        long = count > LONG
         long[long] = self._turning(np.flatnonzero(long)) > ROUGH
-        short = np.flatnonzero(~long)
-        # long ones first, so that no thread is left alone with the last of them
-        short = short[
-            np.argsort(-shapely.get_num_coordinates(self.geometries[short]), kind="stable")
+        line = ~long & (count > REACH) & (shapely.get_dimensions(self.geometries) == 1)
+        whole = np.flatnonzero(~long & ~line)
+        parts = [
+            _runs(self.geometries[long], np.flatnonzero(long), RUN),
+            _runs(self.geometries[line], np.flatnonzero(line), REACH),
+            (self.geometries[whole], whole),
         ]
-        runs, owner = _runs(self.geometries[long], np.flatnonzero(long))
-        sources = np.concatenate([runs, self.geometries[short]])
-        of = np.concatenate([owner, short])
+        sources, of = (np.concatenate([p[k] for p in parts]) for k in (0, 1))
+        if bounds is not None:
+            near = self._near(sources, of, bounds)
+            sources, of = sources[near], of[near]
+        # long ones first, so that no thread is left alone with the last of them
+        order = np.argsort(-shapely.get_num_coordinates(sources), kind="stable")
+        sources, of = sources[order], of[order]
         built = self._buffer(sources, self.distances[of])
         areal = np.flatnonzero(long & (shapely.get_dimensions(self.geometries) == 2))
         return np.concatenate([built, self.geometries[areal]]), np.concatenate([of, areal])
+
+    def _near(self, sources: Geometries, of: Ints, bounds: Floats) -> Bools:
+        """Which pieces' buffers may reach into a box."""
+        boxes, more = shapely.bounds(sources), self.distances[of, None] * (1 + SLACK)
+        low, high = boxes[:, :2] - more, boxes[:, 2:] + more
+        near: Bools = ((low <= bounds[2:]) & (high >= bounds[:2])).all(axis=1)
+        return near
 
     def _turning(self, features: Ints) -> Floats:
         """Radians by which an outline turns, on average, over a stretch as long as its buffer."""
@@ -229,15 +250,15 @@ class Zone:
         return np.setdiff1d(near, np.asarray(rebuilt, dtype=np.int64))
 
 
-def _runs(geometries: Geometries, owners: Ints) -> tuple[Geometries, Ints]:
-    """The boundaries of long features as runs of ``RUN`` segments."""
+def _runs(geometries: Geometries, owners: Ints, run: int) -> tuple[Geometries, Ints]:
+    """The boundaries of features as runs of so many segments."""
     lines: list[Any] = []
     of: list[int] = []
     for geometry, owner in zip(geometries, owners, strict=True):
         outline = shapely.boundary(geometry) if shapely.get_dimensions(geometry) == 2 else geometry
         for line in shapely.get_parts(outline):
             xy = shapely.get_coordinates(line)
-            made = [shapely.LineString(xy[s : s + RUN + 1]) for s in range(0, len(xy) - 1, RUN)]
+            made = [shapely.LineString(xy[s : s + run + 1]) for s in range(0, len(xy) - 1, run)]
             lines += made
             of += [int(owner)] * len(made)
     out = np.empty(len(lines), object)

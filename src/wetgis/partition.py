@@ -63,7 +63,7 @@ def zone_in_cells(zone: Zone, grid: CellGrid) -> tuple[Pieces, Audit]:
 
 def _zone_pieces(zone: Zone, grid: CellGrid) -> tuple[Pieces, Ints]:
     """The buffers cut into cells, and the feature of each piece."""
-    built, owners = zone.pieces()
+    built, owners = zone.pieces(grid.bounds)
     cut_up = cut(built, grid, threads=zone.threads)
     return cut_up, owners[cut_up.owners]
 
