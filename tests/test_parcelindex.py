@@ -23,6 +23,7 @@ from wetgis.heldlayers import IndexedLayer
 from wetgis.indexing import index_parcels
 from wetgis.pages import Tree, build_tree
 from wetgis.parcelindex import Misfit, Request, folder_of, open_index
+from wetgis.samples import sample_sites
 from wetgis.site import Site
 
 X, Y = 717_000.0, 783_000.0
@@ -181,6 +182,18 @@ def test_formats(tmp_path: Path, ending: str) -> None:
     indexed = wetgis.read_site(file)
     assert on_index(indexed)
     same(wetgis.assess(plain, "014"), wetgis.assess(indexed, "014"))
+
+
+@pytest.mark.parametrize("sample", sample_sites(), ids=lambda p: p.parent.name)
+def test_sample_town(tmp_path: Path, sample: Path) -> None:
+    shutil.copytree(sample.parent, tmp_path / "town")
+    file = tmp_path / "town" / sample.name
+    plain = wetgis.read_site(file, as_of="2026-11-30")
+    index_parcels(plain)
+    indexed = wetgis.read_site(file, as_of="2026-11-30")
+    assert on_index(indexed)
+    every = plain.layers["parcels"].ids()
+    same(wetgis.assess(plain, every[3:6]), wetgis.assess(indexed, every[3:6]))
 
 
 def test_without_pack_or_crs(tmp_path: Path) -> None:

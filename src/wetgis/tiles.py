@@ -224,7 +224,7 @@ def empty_parts(crs: Any) -> gpd.GeoDataFrame:
 
 
 def _empty(columns: tuple[str, ...], crs: Any) -> gpd.GeoDataFrame:
-    return gpd.GeoDataFrame(_no_rows(columns), geometry=gpd.GeoSeries([], crs=crs))
+    return gpd.GeoDataFrame(_no_rows(columns).copy(), geometry=gpd.GeoSeries([], crs=crs))
 
 
 @cache
