@@ -180,10 +180,10 @@ def measure_site(site: Site, reach_ft: float, run: Run) -> Measures:
     with ThreadPoolExecutor(1) as beside:
         terrain = beside.submit(slopes, scene, subjects, blocks)
         results = _results(work, blocks, run, log)
-        columns, flags = _joined(results, len(subjects))
-        results = [replace(r, columns={}, flags={}) for r in results]  # they are in the table now
-        columns |= distances(scene, subjects, columns, blocks)
         steep, told = terrain.result()
+    columns, flags = _joined(results, len(subjects))
+    results = [replace(r, columns={}, flags={}) for r in results]  # they are in the table now
+    columns |= distances(scene, subjects, columns, blocks)
     hand_back()
     columns |= steep
     log.extend(told.rows)
