@@ -84,9 +84,18 @@ def scene_of(site: Site) -> Scene:
     """The scene of a site, made once for each site."""
     if "scene" not in site._ready:
         hand_back()  # what reading took
-        site._ready["scene"] = Scene.from_site(site)
+        site._ready["scene"] = Scene.from_site(site, ground_of(site))
+        hand_back()
     scene: Scene = site._ready["scene"]
     return scene
+
+
+def ground_of(site: Site) -> Scene:
+    """The scene of a site without its features, made once for each site."""
+    if "ground" not in site._ready:
+        site._ready["ground"] = Scene.ground_of(site)
+    ground: Scene = site._ready["ground"]
+    return ground
 
 
 def subjects_of(site: Site, scale: float) -> tuple[Subjects, pd.DataFrame, IssueLog]:
@@ -162,13 +171,13 @@ def measure_site(site: Site, reach_ft: float, run: Run) -> Measures:
         How far contacts are looked for.
     run : Run
     """
-    scene = scene_of(site)
-    subjects, members, own = subjects_of(site, scene.scale)
+    ground = ground_of(site)
+    subjects, members, own = subjects_of(site, ground.scale)
     log = IssueLog(list(own.rows))
     if run.chosen is not None:
         subjects = subjects.take(run.chosen)
     # the order of the rows of a file must not show in any number: work goes in an order of its own
-    blocks = plan(subjects, scene.scale)
+    blocks = plan(subjects, ground.scale)
 
     # many tiles are done side by side, one alone is done with all threads
     threads = 1 if run.executor is not None or len(blocks) > 1 else THREADS
@@ -178,7 +187,8 @@ def measure_site(site: Site, reach_ft: float, run: Run) -> Measures:
         return work_of(scene, subjects, blocks[tile], reach, full=run.full, threads=threads)
 
     with ThreadPoolExecutor(1) as beside:
-        terrain = beside.submit(slopes, scene, subjects, blocks)
+        terrain = beside.submit(slopes, ground, subjects, blocks)
+        scene = scene_of(site)
         results = _results(work, blocks, run, log)
         steep, told = terrain.result()
     columns, flags = _joined(results, len(subjects))
@@ -453,11 +463,14 @@ def _unknown_layers(
         | (columns["flood_unknown_sqft"] > 0),
         "dem": _where(not terrain, count) | (columns["slope_unknown_sqft"] > 0),
     }
-    words = np.array(
-        [np.where(flag, name, "") for name, flag in unknown.items()], dtype=object
-    ).T.reshape(count, len(unknown))
-    out = np.array([";".join(w for w in row if w) for row in words], dtype=object)
-    return out if count else np.empty(0, object)
+    code = np.zeros(count, np.int64)
+    for k, flag in enumerate(unknown.values()):
+        code |= flag.astype(np.int64) << k
+    told = [
+        ";".join(name for k, name in enumerate(unknown) if c >> k & 1)
+        for c in range(1 << len(unknown))
+    ]
+    return np.array(told, dtype=object)[code]
 
 
 def _where(truth: bool, count: int) -> Bools:

@@ -21,6 +21,7 @@ from wetgis.encounters import Groups
 from wetgis.overlay import Nearest
 from wetgis.schema import SINGULAR
 from wetgis.shapes import have_overlaps, normal_order, usable
+from wetgis.workers import in_turn
 
 if TYPE_CHECKING:
     import geopandas as gpd
@@ -53,6 +54,10 @@ CONTACT_KINDS = (
     "stockpiles",
 )
 
+#: Layers that hold no features to measure from.
+NO_FEATURES = frozenset(
+    {"parcels", "municipality", "flags", "trees", "adopted_wetlands", "adopted_watercourses"}
+)
 #: Kinds of which the records themselves are asked for nothing but areas.
 AREAS_ONLY = ("soils", "floodplain")
 #: Polygons with more vertices are cut where tiles will lie.
@@ -248,34 +253,46 @@ class Scene:
         return replace(self, features=features, near=near)
 
     @classmethod
-    def from_site(cls, site: Site) -> Scene:
-        """Make a site ready to measure."""
-        skip = {
-            "parcels",
-            "municipality",
-            "flags",
-            "trees",
-            "adopted_wetlands",
-            "adopted_watercourses",
-        }
-        features = {k: feature_set(k, v.frame) for k, v in site.layers.items() if k not in skip}
+    def ground_of(cls, site: Site) -> Scene:
+        """A site without its features: enough for its terrain."""
         limit = site.layers.get("municipality")
-        scale = ft_per_unit(site.crs)
-        near = _near(features, site.measure.hydric_pct, scale)
-        overlap = "soils" in features and have_overlaps(features["soils"].geometries)
-        features |= {k: features[k].in_tiles(scale) for k in AREAS_ONLY if k in features}
         return cls(
             site.crs,
-            scale,
+            ft_per_unit(site.crs),
             site.measure,
-            features,
-            near,
+            {},
+            {},
             {k: v.extent for k, v in site.layers.items()},
             shapely.union_all(usable(limit.frame.geometry.to_numpy())[0]) if limit else None,
             _surfaces(site),
-            draws_clear="floodplain" in features and _draws_clear(features["floodplain"]),
-            soils_overlap=overlap,
         )
+
+    @classmethod
+    def from_site(cls, site: Site, ground: Scene | None = None) -> Scene:
+        """Make a site ready to measure; ``ground``: from ``ground_of``, where it is made."""
+        ground = cls.ground_of(site) if ground is None else ground
+        kinds = [k for k in site.layers if k not in NO_FEATURES]
+        made = in_turn(
+            lambda k: _prepared(k, site.layers[k].frame, site.measure, ground.scale), kinds
+        )
+        features = {k: one[0] for k, one in zip(kinds, made, strict=True)}
+        return replace(
+            ground,
+            features=features,
+            near={k: one[1] for k, one in zip(kinds, made, strict=True) if k in CONTACT_KINDS},
+            draws_clear="floodplain" in features and _draws_clear(features["floodplain"]),
+            soils_overlap=any(one[2] for one in made),
+        )
+
+
+def _prepared(
+    kind: str, frame: gpd.GeoDataFrame, measure: Measure, scale: float
+) -> tuple[FeatureSet, FeatureSet, bool]:
+    """A layer's features, those that a subject may be near, and whether soil units overlap."""
+    made = feature_set(kind, frame)
+    near = _near(made, measure.hydric_pct, scale)
+    overlap = kind == "soils" and have_overlaps(made.geometries)
+    return (made.in_tiles(scale) if kind in AREAS_ONLY else made), near, overlap
 
 
 def hydric(features: FeatureSet, threshold_pct: float) -> tuple[Bools, Floats, Bools]:
@@ -303,16 +320,13 @@ def special_flood(features: FeatureSet) -> tuple[Bools, Bools, Bools]:
     return special, way & special, (sfha == "F").to_numpy()
 
 
-def _near(
-    features: dict[str, FeatureSet], hydric_pct: float, scale: float
-) -> dict[str, FeatureSet]:
+def _near(features: FeatureSet, hydric_pct: float, scale: float) -> FeatureSet:
     """What subjects may be near: of soils the hydric units, of flood zones the special ones."""
-    near = {k: features[k] for k in CONTACT_KINDS if k in features}
-    if "soils" in near:
-        near["soils"] = near["soils"].select(hydric(near["soils"], hydric_pct)[0], scale)
-    if "floodplain" in near:
-        near["floodplain"] = near["floodplain"].select(special_flood(near["floodplain"])[0], scale)
-    return near
+    if features.kind == "soils":
+        return features.select(hydric(features, hydric_pct)[0], scale)
+    if features.kind == "floodplain":
+        return features.select(special_flood(features)[0], scale)
+    return features
 
 
 def _draws_clear(features: FeatureSet) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +27,11 @@ def in_threads(
     each item gets does not depend on the chunks.
     """
     spans = [(s, min(s + chunk, count)) for s in range(0, count, chunk)]
-    if threads < 2 or len(spans) < 2:
+    # a thread of a pool must not wait for others of it: they may wait for the same
+    if threads < 2 or len(spans) < 2 or threading.current_thread().name.startswith(_NAME):
         return [work(*span) for span in spans]
     if threads not in _pools:
-        _pools[threads] = ThreadPoolExecutor(threads)
+        _pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix=_NAME)
     return list(_pools[threads].map(lambda span: work(*span), spans))
 
 
@@ -67,6 +69,7 @@ def in_turn(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
                                      chunk=1) for r in part]  # fmt: skip
 
 
+_NAME = "wetgis-chunks"
 #: Pools by their number of threads: making one anew costs as much as a small piece of work.
 _pools: dict[int, ThreadPoolExecutor] = {}
 if hasattr(os, "register_at_fork"):
