@@ -91,7 +91,9 @@ def scene_of(site: Site) -> Scene:
 
 
 def ground_of(site: Site) -> Scene:
-    """The scene of a site without its features, made once for each site."""
+    """The scene of a site with or without its features, made once for each site."""
+    if "scene" in site._ready:
+        return scene_of(site)
     if "ground" not in site._ready:
         site._ready["ground"] = Scene.ground_of(site)
     ground: Scene = site._ready["ground"]

@@ -53,8 +53,10 @@ def hand_back() -> None:
     half as much again as it needs.
     """
     import ctypes
+    import gc
     import sys
 
+    gc.collect()  # tables hold themselves in circles
     if "pyarrow" in sys.modules:
         sys.modules["pyarrow"].default_memory_pool().release_unused()
     if sys.platform == "linux":

@@ -37,7 +37,7 @@ Rows = tuple[int, int]
 #: Kinds of a surface: heights whose slope is taken; slopes; numbers as they are.
 KINDS = {"dem": "heights", "dem_proposed": "heights", "slope": "slopes", "values": "values"}
 #: GDAL's cache of decoded blocks, bytes: a row of windows of a raster stored in whole rows.
-CACHE_MIN, CACHE_MAX = 64 << 20, 512 << 20
+CACHE_MIN, CACHE_MAX = 32 << 20, 512 << 20
 _NO_MASK = np.ones((1, 1), np.uint8)
 
 
