@@ -1,6 +1,6 @@
 """One parcel of a county with an index on disk against reading all of its parcels.
 
-    python benchmarks/bench_index.py [PARCELS] [--shp] [--pack ID] [--folder DIR]
+    python -m benchmarks.bench_index [PARCELS] [--shp] [--pack ID] [--folder DIR]
 
 Prints the time to build and to open the index, to read the site with and without it, and of
 ``assess`` of one parcel, first and warm; ends with 1 where a warm one takes 0.3 s or more. The

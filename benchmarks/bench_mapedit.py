@@ -1,6 +1,6 @@
 """One edit of the map against a new run over a county of 100,000 parcels.
 
-    python benchmarks/bench_mapedit.py [PARCELS]
+    python -m benchmarks.bench_mapedit [PARCELS]
 
 Prints both times and their ratio; ends with 1 where an edit is not fifty times faster.
 """

@@ -196,7 +196,8 @@ def measure_site(site: Site, reach_ft: float, run: Run) -> Measures:
     columns, flags = _joined(results, len(subjects))
     results = [replace(r, columns={}, flags={}) for r in results]  # they are in the table now
     columns |= distances(scene, subjects, columns, blocks)
-    hand_back()
+    if len(blocks) > 1:
+        hand_back()
     columns |= steep
     log.extend(told.rows)
     table = _table(site, scene, subjects, columns, flags)
@@ -229,7 +230,8 @@ def _results(
     try:
         for tile, result in _attempts(work, open_tiles, run):
             done += len(blocks[tile])
-            hand_back()
+            if len(blocks) > 1:
+                hand_back()
             if isinstance(result, TileResult):
                 found[tile] = result
                 if run.store is not None:
