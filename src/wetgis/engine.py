@@ -83,9 +83,7 @@ class Measures:
 def scene_of(site: Site) -> Scene:
     """The scene of a site, made once for each site."""
     if "scene" not in site._ready:
-        hand_back()  # what reading took
         site._ready["scene"] = Scene.from_site(site, ground_of(site))
-        hand_back()
     scene: Scene = site._ready["scene"]
     return scene
 
@@ -190,14 +188,15 @@ def measure_site(site: Site, reach_ft: float, run: Run) -> Measures:
 
     with ThreadPoolExecutor(1) as beside:
         terrain = beside.submit(slopes, ground, subjects, blocks)
+        hand_back(len(subjects))  # what reading took
         scene = scene_of(site)
+        hand_back(len(subjects))
         results = _results(work, blocks, run, log)
         steep, told = terrain.result()
     columns, flags = _joined(results, len(subjects))
     results = [replace(r, columns={}, flags={}) for r in results]  # they are in the table now
     columns |= distances(scene, subjects, columns, blocks)
-    if len(blocks) > 1:
-        hand_back()
+    hand_back(len(subjects))
     columns |= steep
     log.extend(told.rows)
     table = _table(site, scene, subjects, columns, flags)
@@ -230,8 +229,7 @@ def _results(
     try:
         for tile, result in _attempts(work, open_tiles, run):
             done += len(blocks[tile])
-            if len(blocks) > 1:
-                hand_back()
+            hand_back(total)
             if isinstance(result, TileResult):
                 found[tile] = result
                 if run.store is not None:

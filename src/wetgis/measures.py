@@ -435,8 +435,7 @@ def distances(
     for name in asked:
         kind, inside = _DISTANCES[name]
         known = [_inside(columns, inside, block) for block in blocks]
-        if len(blocks) > 1:
-            hand_back()
+        hand_back(len(subjects))
         found = _to_layer(scene, kind, size, list(zip(own, runs, known, strict=True)))
         for block, apart in zip(blocks, found, strict=True):
             out[name][block] = apart * scene.scale

@@ -46,12 +46,14 @@ def in_chunks(function: Callable[..., Any], *arrays: NDArray[Any], chunk: int = 
     return np.concatenate(parts)
 
 
-def hand_back() -> None:
+def hand_back(subjects: int) -> None:
     """Give memory that was freed back to the system, where the C library keeps it.
 
     The many small arrays of geometries leave a heap full of holes: without this a county takes
-    half as much again as it needs.
+    half as much again as it needs. With few subjects it would cost more than it brings.
     """
+    if subjects < MANY:
+        return
     import ctypes
     import gc
     import sys
@@ -71,6 +73,7 @@ def in_turn(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
                                      chunk=1) for r in part]  # fmt: skip
 
 
+MANY = 20_000
 _NAME = "wetgis-chunks"
 #: Pools by their number of threads: making one anew costs as much as a small piece of work.
 _pools: dict[int, ThreadPoolExecutor] = {}
