@@ -228,7 +228,7 @@ def _clip(
     which = np.flatnonzero(spanning)
     if len(which):
         parts = in_threads(
-            lambda s, e: shapely.clip_by_rect(geoms[which[s:e]], *rect),
+            lambda s, e: _in_rect(geoms[which[s:e]], rect),
             len(which), chunk=256, threads=threads,
         )  # fmt: skip
         out[which] = np.concatenate(parts)
@@ -237,6 +237,23 @@ def _clip(
             out[along] = _clip_lines(geoms[along], at, axis, left)
     keep = ~shapely.is_empty(out)
     return out[keep], keep
+
+
+def _in_rect(geoms: Geometries, rect: list[float]) -> Geometries:
+    """Parts inside a rectangle; where cutting by one fails, the true intersection is taken."""
+    try:
+        return np.asarray(shapely.clip_by_rect(geoms, *rect), dtype=object)
+    except shapely.errors.GEOSException:
+        # a sliver of three points along the line of the cut
+        out = np.empty(len(geoms), dtype=object)
+        for k, geom in enumerate(geoms):
+            try:
+                out[k] = shapely.clip_by_rect(geom, *rect)
+            except shapely.errors.GEOSException:
+                low, high = np.split(shapely.bounds(geom) + [-1.0, -1.0, 1.0, 1.0], 2)
+                box = shapely.box(*np.maximum(rect[:2], low), *np.minimum(rect[2:], high))
+                out[k] = shapely.intersection(geom, box)
+        return out
 
 
 def _along(geoms: Geometries, at: float, axis: int) -> Ints:
