@@ -250,7 +250,7 @@ def _in_rect(geoms: Geometries, rect: list[float]) -> Geometries:
             try:
                 out[k] = shapely.clip_by_rect(geom, *rect)
             except shapely.errors.GEOSException:
-                low, high = np.split(shapely.bounds(geom) + [-1.0, -1.0, 1.0, 1.0], 2)
+                low, high = np.split(shapely.bounds(geom) + np.array([-1.0, -1.0, 1.0, 1.0]), 2)
                 box = shapely.box(*np.maximum(rect[:2], low), *np.minimum(rect[2:], high))
                 out[k] = shapely.intersection(geom, box)
         return out
