@@ -200,3 +200,23 @@ SQUARES = [shapely.box(x, y, x + 10, y + 10) for x in (0, 10, 20) for y in (0, 1
 def test_whether_a_map_covers_ground_twice(shapes: list[shapely.Polygon], overlap: bool) -> None:
     geometries = np.array([*shapes], dtype=object)
     assert have_overlaps(shapely.orient_polygons(geometries)) is overlap
+
+
+def test_what_a_rectangle_cannot_cut_is_cut_by_a_true_intersection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real, shapes = shapely.clip_by_rect, [shapely.box(x, -500, x + 4_000, 900) for x in (0, 90)]
+
+    def refuses(geometry: object, *rect: float) -> object:
+        many = isinstance(geometry, np.ndarray)
+        if any(g is shapes[1] for g in (geometry if many else [geometry])):
+            raise shapely.errors.GEOSException("Invalid number of points in LinearRing found 3")
+        return real(geometry, *rect)
+
+    geometries, grid = np.array(shapes, dtype=object), CellGrid(1500.0, -2, -2, 8, 4)
+    usual = cut(geometries, grid)
+    monkeypatch.setattr(shapely, "clip_by_rect", refuses)
+    found = cut(geometries, grid)
+    assert found.cells.tolist() == usual.cells.tolist()
+    assert found.owners.tolist() == usual.owners.tolist()
+    assert shapely.equals(found.geometries, usual.geometries).all()
