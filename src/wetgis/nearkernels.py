@@ -34,13 +34,20 @@ def fill_segments(xy, counts, rows):
 
 
 @njit(nogil=True, cache=True)
+def _under(segments, k, size, ox, oy):
+    """First and last column and row of the cells that the box of a segment meets."""
+    i0 = int((min(segments[k, 0], segments[k, 2]) - ox) / size)
+    i1 = int((max(segments[k, 0], segments[k, 2]) - ox) / size)
+    j0 = int((min(segments[k, 1], segments[k, 3]) - oy) / size)
+    j1 = int((max(segments[k, 1], segments[k, 3]) - oy) / size)
+    return i0, i1, j0, j1
+
+
+@njit(nogil=True, cache=True)
 def grid_count(segments, size, ox, oy, shape, counts):
     """Number of segments whose box meets each grid cell, in ``counts[cell + 1]``."""
     for k in range(len(segments)):
-        i0 = int((min(segments[k, 0], segments[k, 2]) - ox) / size)
-        i1 = int((max(segments[k, 0], segments[k, 2]) - ox) / size)
-        j0 = int((min(segments[k, 1], segments[k, 3]) - oy) / size)
-        j1 = int((max(segments[k, 1], segments[k, 3]) - oy) / size)
+        i0, i1, j0, j1 = _under(segments, k, size, ox, oy)
         for i in range(i0, i1 + 1):
             for j in range(j0, j1 + 1):
                 counts[i * shape[1] + j + 1] += 1
@@ -50,10 +57,7 @@ def grid_count(segments, size, ox, oy, shape, counts):
 def grid_fill(segments, size, ox, oy, shape, offsets, filled, members):
     """The segments of each grid cell, after ``grid_count`` and a running sum."""
     for k in range(len(segments)):
-        i0 = int((min(segments[k, 0], segments[k, 2]) - ox) / size)
-        i1 = int((max(segments[k, 0], segments[k, 2]) - ox) / size)
-        j0 = int((min(segments[k, 1], segments[k, 3]) - oy) / size)
-        j1 = int((max(segments[k, 1], segments[k, 3]) - oy) / size)
+        i0, i1, j0, j1 = _under(segments, k, size, ox, oy)
         for i in range(i0, i1 + 1):
             for j in range(j0, j1 + 1):
                 cell = i * shape[1] + j
