@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "wetgis"
 ORDER = """
 errors
 units schema wording evidence issuelog kernels nearkernels rings progress provenance workers
-segments samples validity projection datapoints explain pages
+segments samples validity projection datapoints explain pages geometryfile
 shapes operations doubts flags packs
 crs cells trials
 activities reaches buffers encounters delineation rasters sources
