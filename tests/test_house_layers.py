@@ -18,6 +18,7 @@ ORDER = """
 errors
 units schema wording evidence issuelog kernels nearkernels rings progress provenance workers
 segments samples validity projection datapoints explain pages geometryfile
+storedrows
 shapes operations doubts flags packs
 crs cells trials
 activities reaches buffers encounters delineation rasters sources
@@ -25,7 +26,8 @@ ground nearness projects determination overlay terrain siteconfig parcelindex
 places heldlayers
 decisions sitelayers
 sitechecks indexing
-findings site
+findings siteassembly
+site
 scene check record rulecases
 membership partition
 measures parts
@@ -44,6 +46,7 @@ cli
 #: ``Screening.write`` and its like hand over to a module above, when they are called.
 HANDED_UP = {
     ("indexing", "site"),
+    ("siteassembly", "site"),
     ("screening", "outputs"),
     ("amendment", "outputs"),
     ("notices", "outputs"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["GeometryFile", "GeometryWriter"]
 
 #: Bytes that are read along rather than passed over.
-_GAP = 1 << 16
+_GAP = 1 << 12
 #: Bytes that are read at once.
 _SPAN = 1 << 24
 
@@ -131,7 +131,7 @@ def _spans(first: Ints, last: Ints) -> Iterator[tuple[int, int]]:
     if not len(first):
         return
     a, begun = 0, first[0]
-    for cut in np.flatnonzero(first[1:] - last[:-1] > _GAP).tolist() + [len(first) - 1]:
+    for cut in [*np.flatnonzero(first[1:] - last[:-1] > _GAP).tolist(), len(first) - 1]:
         # a run may still be longer than what is wanted in memory at once
         while last[cut] - begun > _SPAN and cut > a:
             b = max(int(np.searchsorted(last[a : cut + 1], begun + _SPAN, side="right")) + a, a + 1)

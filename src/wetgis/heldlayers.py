@@ -1,15 +1,17 @@
-"""A layer of a site: held in memory, or left on its index until rows are asked for."""
+"""A layer of a site: held in memory, or left on disk until rows are asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wetgis.parcelindex import ParcelIndex, Summary
+from wetgis.storedrows import StoredRows, Unstorable, store_frame
 
 if TYPE_CHECKING:
     import geopandas as gpd
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
-__all__ = ["IndexedLayer", "SiteLayer"]
+__all__ = ["IndexedLayer", "SiteLayer", "StoredLayer", "stored"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,10 +182,74 @@ class IndexedLayer(SiteLayer):
         return made
 
 
+class StoredLayer(SiteLayer):
+    """A layer whose rows lie on disk: ``frame`` reads all of them each time it is asked for."""
+
+    def __init__(self, rows: StoredRows, **known: Any) -> None:
+        # the table stays on disk, so the fields are set without it
+        for name, value in {**known, "rows": rows, "whole": None}.items():
+            object.__setattr__(self, name, value)
+
+    rows: StoredRows
+
+    @property
+    def frame(self) -> gpd.GeoDataFrame:
+        """All rows, read anew."""
+        return self.rows.take()
+
+    @cached_property
+    def boxes(self) -> Floats:
+        """The box of each row."""
+        return self.rows.boxes
+
+    def ids(self, rows: Any = None) -> list[str]:
+        """The ids of some rows, or of all."""
+        column = self.rows.column("id") if rows is None else self.rows.table(rows)["id"]
+        return [str(i) for i in column]
+
+    def rows_of(self, ids: Iterable[str]) -> Ints:
+        """The rows of some ids, in order."""
+        names = set(map(str, ids))
+        return np.flatnonzero(self.rows.column("id").astype(str).isin(names)).astype(np.int64)
+
+    def rows_near(self, boxes: Floats) -> Ints:
+        """The rows whose boxes meet one of some boxes, in order."""
+        import shapely
+
+        rows = np.flatnonzero(np.isfinite(self.boxes).all(axis=1))
+        tree = shapely.STRtree(shapely.box(*self.boxes[rows].T))
+        asked = boxes[np.isfinite(boxes).all(axis=1)]
+        found: Ints = rows[np.unique(tree.query(shapely.box(*asked.T))[1])]
+        return found
+
+    def take(self, rows: Ints) -> gpd.GeoDataFrame:
+        """Some rows in a plain range."""
+        return self.rows.take(rows)
+
+
+def stored(layer: SiteLayer, folder: Path) -> SiteLayer:
+    """The layer with its rows on disk; as it is where disk would not keep them exactly."""
+    if isinstance(layer, IndexedLayer | StoredLayer):
+        return layer
+    try:
+        rows = store_frame(layer.frame, folder)
+    except Unstorable:
+        return layer
+    return StoredLayer(rows, **_known(layer))
+
+
+def _known(layer: SiteLayer) -> dict[str, Any]:
+    """What is known of a layer besides its rows."""
+    names = ("kind", "extent", "sources", "operations", "issues", "keep", "summary")
+    return {name: getattr(layer, name) for name in names}
+
+
 def with_issues(layer: SiteLayer, *more: Issue) -> SiteLayer:
     """A layer with more to say."""
     if isinstance(layer, IndexedLayer):
         return layer.with_issues(*more)
+    if isinstance(layer, StoredLayer):
+        return StoredLayer(layer.rows, **_known(layer) | {"issues": (*layer.issues, *more)})
     return replace(layer, issues=(*layer.issues, *more))
 
 

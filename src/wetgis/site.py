@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from wetgis.errors import SiteError
 from wetgis.issuelog import Issue
 from wetgis.schema import KINDS, SUBJECT_LAYERS
+from wetgis.siteassembly import joined_layers, read_all
 from wetgis.siteconfig import (
     SiteKeys,
     check_kind,
@@ -30,9 +31,6 @@ from wetgis.sitelayers import (
     RasterLayer,
     SiteLayer,
     givens,
-    join,
-    polygons_of,
-    read,
     read_raster,
 )
 
@@ -110,6 +108,8 @@ class Site:
     _pieces: dict[str, tuple[Piece, ...]] = field(default_factory=dict, repr=False)
     _own: tuple[Issue, ...] = field(default=(), repr=False)
     _where: str = field(default="", repr=False)
+    #: the folder whose layers are on disk; None where they are in memory
+    _store: Path | None = field(default=None, repr=False)
     #: what the engine has made ready of this very site; a changed site begins anew
     _ready: dict[str, Any] = field(init=False, default_factory=dict, repr=False, compare=False)
 
@@ -195,13 +195,16 @@ class Site:
         return issue_frame(self.issues)
 
 
-def read_site(path: str | Path, **keys: Any) -> Site:
+def read_site(path: str | Path, *, store: str | Path | None = None, **keys: Any) -> Site:
     r"""Read a ``site.toml`` and every layer it names.
 
     Parameters
     ----------
     path : str or Path
         The file. Paths in it are relative to it.
+    store : path, optional
+        A folder in which the layers are kept, instead of in memory, as long as the site is used;
+        see `wetgis.screen_to`.
     **keys
         Keys of a site (``as_of``, ``strict``, ``packs`` ...) that replace those of the file.
 
@@ -241,11 +244,17 @@ def read_site(path: str | Path, **keys: Any) -> Site:
         check_kind(kind, where=where)
     site_keys(data, where=where)  # the file's own mistakes first, with its own name
     data.update({k: v for k, v in keys.items() if v is not None})
-    return _site(data, layers, base=Path(path).resolve().parent, where=where)
+    kept = None if store is None else Path(store)
+    return _site(data, layers, base=Path(path).resolve().parent, where=where, store=kept)
 
 
 def _site(
-    data: Mapping[str, Any], layers: Mapping[str, Any], *, base: Path | None, where: str
+    data: Mapping[str, Any],
+    layers: Mapping[str, Any],
+    *,
+    base: Path | None,
+    where: str,
+    store: Path | None = None,
 ) -> Site:
     """Check the keys, load the law, then the layers."""
     named, ready = _packs_by_name(data.get("packs", []), where)
@@ -271,6 +280,7 @@ def _site(
         spec={**keys.as_json(), "layers": _layers_json(given)},
         _given=given,
         _where=where,
+        _store=store,
     )
     return _assemble(_with_crs(site, keys.crs))
 
@@ -402,11 +412,11 @@ def _read_for_crs(site: Site, wanted: CRS | None) -> dict[str, tuple[Piece, ...]
     """The subjects, in the CRS that is wanted; without any geometry in them, further layers."""
     vectors = [k for k in site._given if not is_raster(k)]
     subjects = [k for k in SUBJECT_LAYERS if k in vectors]
-    pieces = {k: _read_all(site._given[k], wanted) for k in subjects}
+    pieces = {k: read_all(site._given[k], wanted) for k in subjects}
     for kind in (k for k in vectors if k not in subjects):
         if any(_has_bounds(p.frame) for several in pieces.values() for p in several):
             break
-        pieces[kind] = _read_all(site._given[kind], wanted)
+        pieces[kind] = read_all(site._given[kind], wanted)
     return pieces
 
 
@@ -436,36 +446,17 @@ def _bounds(frame: Any) -> tuple[float, float, float, float]:
     return low_x, low_y, high_x, high_y
 
 
-def _read_all(several: tuple[Given, ...], crs: Any) -> tuple[Piece, ...]:
-    return tuple(read(one, crs) for one in several)
-
-
 def _assemble(site: Site) -> Site:
     """Read what is not read yet, join each kind, and look at the layers side by side."""
     from wetgis import sitechecks as checks
     from wetgis.crs import ft_per_unit
 
-    vectors = [k for k in KINDS if k in site._given and not is_raster(k)]
-    pieces = {k: site._pieces.get(k) or _read_all(site._given[k], site.crs) for k in vectors}
-    # the municipal limit first: other layers may be complete inside it
-    layers: dict[str, SiteLayer] = {}
-    limit = None
-    for kind in sorted(pieces, key=lambda k: (k != "municipality", KINDS.index(k))):
-        layers[kind] = join(
-            kind, pieces[kind], as_of=site.as_of, municipality=limit, where=site._where
-        )
-        if kind == "municipality" and _ask_for_limit(pieces):
-            limit = polygons_of(layers[kind].frame, "the layer 'municipality'", site._where)
-    layers = {k: layers[k] for k in KINDS if k in layers}
+    layers, pieces = joined_layers(site)
     rasters = {
         k: site.rasters.get(k) or read_raster(site._given[k])
         for k in KINDS
         if k in site._given and is_raster(k)
     }
-    if "parcels" in layers:
-        from wetgis.indexing import renewed
-
-        layers["parcels"], pieces["parcels"] = renewed(site, layers["parcels"], pieces["parcels"])
     site = replace(site, layers=layers, rasters=rasters, _pieces=pieces)
     ft = ft_per_unit(site.crs)
     issues = [*site._own]
@@ -478,8 +469,3 @@ def _assemble(site: Site) -> Site:
     if site.strict:
         checks.refuse_if_strict(layers, ft=ft)
     return replace(site, issues=tuple(issues))
-
-
-def _ask_for_limit(pieces: Mapping[str, tuple[Piece, ...]]) -> bool:
-    """Whether a layer says that it is complete inside the municipality."""
-    return any(p.keys.extent == "municipality" for several in pieces.values() for p in several)
