@@ -31,7 +31,9 @@ site
 scene check record rulecases
 membership partition
 measures parts
-tiles
+tiles storedfeatures storedsubjects
+nearby
+dispatch
 engine
 extras resume
 choosing joining
@@ -64,7 +66,8 @@ GEOMETRY_LIBRARIES = {
 GEOMETRY = ("kernels", "nearkernels", "segments", "shapes", "cells", "crs", "projection",
             "operations", "validity", "rasters", "terrain", "buffers", "encounters", "overlay",
             "delineation", "scene", "membership", "partition", "parts", "measures", "tiles",
-            "engine")  # fmt: skip
+            "dispatch", "engine", "storedfeatures", "storedsubjects", "nearby",
+            "geometryfile")  # fmt: skip
 #: What ``import wetgis`` and the command line's help must not load.
 HEAVY = GEOMETRY_LIBRARIES | {
     "numpy", "pandas", "pyarrow", "pydantic", "matplotlib", "scipy", "distributed", "jinja2",

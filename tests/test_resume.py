@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -46,8 +47,10 @@ def test_stopped_and_resumed_run_has_the_same_bytes(tmp_path: Path) -> None:
     with pytest.raises(Stopped, match=r"2 of 4 subjects.*--resume") as stopped:
         wetgis.screen(site(), out=out, progress=stop_after(2))
     assert stopped.value.exit_code == 130
-    kept = sorted(p.name for p in (out / FOLDER).glob("tile-*"))
-    assert len(kept) == 2
+    kept = sorted((out / FOLDER).glob("tile-*"))
+    assert len(kept) >= 2, "a tile that was under way may be done, too"
+    for tile in kept[2:]:
+        shutil.rmtree(tile)
     seen = []
     again = wetgis.screen(site(), out=out, resume=True, progress=lambda d, t, w: seen.append(d))
     assert seen == [3, 4], "finished tiles are not done again"
@@ -77,8 +80,8 @@ def test_without_resume_a_run_begins_again(tmp_path: Path) -> None:
 def test_half_written_tile_does_not_count(tmp_path: Path) -> None:
     with pytest.raises(Stopped):
         wetgis.screen(site(), out=tmp_path, progress=stop_after(1))
-    (tile,) = (tmp_path / FOLDER).glob("tile-*")
-    tile.rename(tile.with_suffix(".half"))
+    for tile in (tmp_path / FOLDER).glob("tile-*"):
+        tile.rename(tile.with_suffix(".half"))
     found = wetgis.screen(site(), out=tmp_path, resume=True)
     pd.testing.assert_frame_equal(
         pd.DataFrame(found.measures), pd.DataFrame(wetgis.screen(site()).measures)
@@ -92,16 +95,16 @@ def test_processes_come_to_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_failed_tile_is_reported_with_its_parcels(monkeypatch: pytest.MonkeyPatch) -> None:
-    from wetgis import engine
+    from wetgis import dispatch
 
-    real = engine.run_tile
+    real = dispatch.run_tile
 
     def broken(work):
         if "1" in work.subjects.table["subject_id"].tolist():
             raise ValueError("broken on purpose")
         return real(work)
 
-    monkeypatch.setattr(engine, "run_tile", broken)
+    monkeypatch.setattr(dispatch, "run_tile", broken)
     found = wetgis.screen(site())
     failed = found.issues[found.issues["code"] == "tile_failed"]
     assert failed["record_id"].tolist() == ["1"]

@@ -17,6 +17,7 @@ import pandas as pd
 from wetgis.crs import ft_per_unit
 from wetgis.engine import scene_of, subjects_of
 from wetgis.errors import InputError
+from wetgis.heldlayers import rows_under
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,11 +72,8 @@ def _part(site: Site, ids: Sequence[str]) -> Site:
         return site
     rows = parcels.rows_of(ids)
     if "footprints" in site.layers:
-        near = parcels.rows_near(site.layers["footprints"].boxes)
-        rows = np.union1d(rows, near)
-        # the rows of a parcel belong together, and a table has its columns only with a row
-        rows = np.union1d(rows, parcels.rows_of(parcels.ids(near)))
-    if not len(rows):
+        rows = np.union1d(rows, rows_under(parcels, site.layers["footprints"].boxes))
+    if not len(rows):  # a table has its columns only with a row
         rows = np.arange(min(len(parcels.boxes), 1))
     # the layers that are measured against are made ready once, for the site and all its parts
     scene_of(site)

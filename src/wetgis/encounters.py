@@ -27,7 +27,16 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Geometries = NDArray[np.object_]
 
-__all__ = ["Encounters", "Groups", "boundary_inside", "components", "encounters", "slivers"]
+__all__ = [
+    "Encounters",
+    "Groups",
+    "boundary_inside",
+    "components",
+    "encounters",
+    "names_of",
+    "sizes_of",
+    "slivers",
+]
 
 
 @dataclass(frozen=True)
@@ -68,29 +77,31 @@ class Groups:
     ) -> Groups:
         order = normal_order(geometries)
         found, united = union_groups(geometries[order], labels[order])
-        of = np.searchsorted(found, labels)
-        names = (
-            [
-                "+".join(sorted({str(i) for i in ids[members]}))
-                for members in np.split(
-                    np.argsort(of, kind="stable"), np.cumsum(np.bincount(of))[:-1]
-                )
-            ]
-            if len(found)
-            else []
-        )
-        first = np.full(len(found), len(geometries), np.int64)
-        # a record of the smallest id speaks for the group, whatever the order of the rows
-        by_id = np.lexsort((np.argsort(order), ids.astype(str)))
-        first[of[by_id[::-1]]] = by_id[::-1]
-        return cls(
-            united,
-            np.array(names, dtype=object),
-            shapely.area(united) * scale**2,
-            np.where(shapely.get_dimensions(united) == 2, shapely.length(united), 0.0) * scale,
-            first,
-            of.astype(np.int64),
-        )
+        of = np.searchsorted(found, labels).astype(np.int64)
+        names, first = names_of(ids, of, np.argsort(order))
+        return cls(united, names, *sizes_of(united, scale), first, of)
+
+
+def names_of(ids: NDArray[np.object_], of: Ints, rank: Ints) -> tuple[NDArray[np.object_], Ints]:
+    """The name of each group and the record that speaks for it, whatever the order of the rows.
+
+    ``of``: the group of each record; ``rank``: its place in the normal order.
+    """
+    if not len(of):
+        return np.empty(0, object), np.zeros(0, np.int64)
+    members = np.split(np.argsort(of, kind="stable"), np.cumsum(np.bincount(of))[:-1])
+    names = ["+".join(sorted({str(i) for i in ids[m]})) for m in members]
+    first = np.full(len(members), len(ids), np.int64)
+    # a record of the smallest id
+    by_id = np.lexsort((rank, ids.astype(str)))
+    first[of[by_id[::-1]]] = by_id[::-1]
+    return np.array(names, dtype=object), first
+
+
+def sizes_of(united: Geometries, scale: float) -> tuple[Floats, Floats]:
+    """Square feet of each group, and feet of its boundary."""
+    areal = shapely.get_dimensions(united) == 2
+    return shapely.area(united) * scale**2, np.where(areal, shapely.length(united), 0.0) * scale
 
 
 def components(labels: Ints, left: Ints, right: Ints) -> Ints:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import geopandas as gpd
 import numpy as np
@@ -13,13 +13,16 @@ import pandas as pd
 import shapely
 
 from wetgis.buffers import Audit
-from wetgis.errors import Stopped
+from wetgis.dispatch import Run, Task, TileStore, outcomes
 from wetgis.evidence import MEMBER_COLUMNS
+from wetgis.heldlayers import StoredLayer, rows_under
 from wetgis.issuelog import IssueLog
 from wetgis.measures import distances, slopes
 from wetgis.membership import assign, members_of, project_subjects
 from wetgis.scene import Scene, Subjects
 from wetgis.schema import EPS_FT, NUMBER_COLUMNS, SUBJECT_COLUMNS
+from wetgis.storedfeatures import scene_on_disk
+from wetgis.storedsubjects import StoredSubjects
 from wetgis.tiles import (
     FLAGS,
     TileResult,
@@ -27,7 +30,6 @@ from wetgis.tiles import (
     empty_contacts,
     empty_parts,
     plan,
-    run_tile,
     work_of,
 )
 from wetgis.workers import THREADS, hand_back
@@ -39,30 +41,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
+    Geometries = NDArray[np.object_]
 
 __all__ = ["Measures", "Run", "measure_site", "subjects_of"]
-
-Progress = Callable[[int, int, str], None]
-
-
-class TileStore(Protocol):
-    """Where finished tiles are kept, so that a stopped run can go on."""
-
-    def __contains__(self, tile: int) -> bool: ...
-    def save(self, tile: int, result: TileResult) -> None: ...
-    def load(self, tile: int) -> TileResult: ...
-
-
-@dataclass(frozen=True)
-class Run:
-    """How to run: which subjects, with what workers, and whom to tell."""
-
-    chosen: Bools | None = None
-    jobs: int | None = None
-    executor: Executor | None = None
-    progress: Progress | None = None
-    full: bool = True
-    store: TileStore | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +64,11 @@ class Measures:
 def scene_of(site: Site) -> Scene:
     """The scene of a site, made once for each site."""
     if "scene" not in site._ready:
-        site._ready["scene"] = Scene.from_site(site, ground_of(site))
+        ground, store = ground_of(site), site._store
+        site._ready["scene"] = (
+            Scene.from_site(site, ground) if store is None
+            else scene_on_disk(site, ground, store / "features")
+        )  # fmt: skip
     scene: Scene = site._ready["scene"]
     return scene
 
@@ -104,6 +89,24 @@ def subjects_of(site: Site, scale: float) -> tuple[Subjects, pd.DataFrame, Issue
         site._ready["subjects"] = _subjects_of(site, scale)
     made: tuple[Subjects, pd.DataFrame, IssueLog] = site._ready["subjects"]
     return made
+
+
+def subjects_on_disk(
+    site: Site, scale: float
+) -> tuple[Subjects | StoredSubjects, pd.DataFrame, IssueLog]:
+    """The same; parcels that lie on disk stay there, but for those under footprints."""
+    parcels = site.layers.get("parcels")
+    if not isinstance(parcels, StoredLayer):
+        return subjects_of(site, scale)
+    rows = np.zeros(0, np.int64)
+    if "footprints" in site.layers:
+        rows = rows_under(parcels, site.layers["footprints"].boxes)
+    if not len(rows):  # a table has its columns only with a row
+        rows = np.arange(min(len(parcels.boxes), 1))
+    part = replace(site, layers={**site.layers, "parcels": parcels.part(rows)})
+    some, members, log = _subjects_of(part, scale)
+    rest = some.take(np.arange(len(rows), len(some)))
+    return StoredSubjects(parcels, rest, some.table.iloc[:0]), members, log
 
 
 def _subjects_of(site: Site, scale: float) -> tuple[Subjects, pd.DataFrame, IssueLog]:
@@ -191,7 +194,8 @@ def measure_site(site: Site, reach_ft: float, run: Run) -> Measures:
         hand_back(len(subjects))  # what reading took
         scene = scene_of(site)
         hand_back(len(subjects))
-        results = _results(work, blocks, run, log)
+        task = Task([len(b) for b in blocks], work, partial(_saved, run.store), _kept(blocks, run))
+        results = list(outcomes(task, run, log).values())
         steep, told = terrain.result()
     columns, flags = _joined(results, len(subjects))
     results = [replace(r, columns={}, flags={}) for r in results]  # they are in the table now
@@ -199,138 +203,29 @@ def measure_site(site: Site, reach_ft: float, run: Run) -> Measures:
     hand_back(len(subjects))
     columns |= steep
     log.extend(told.rows)
-    table = _table(site, scene, subjects, columns, flags)
+    table = table_of(site, scene, subjects, columns, flags)
     audit = Audit()
     for result in results:
         audit += result.audit
-    _log_audit(scene, audit, sorted({i for r in results for i in r.rebuilt}), log)
+    log_audit(scene, audit, sorted({i for r in results for i in r.rebuilt}), log)
     contacts = _stacked([r.contacts for r in results], empty_contacts(scene.crs))
     parts = _stacked([r.parts for r in results], empty_parts(scene.crs))
     buffer = _buffer(results, scene)
     return Measures(subjects, table, contacts, parts, members, buffer, audit, scene, log)
 
 
-def _results(
-    work: Callable[[int], TileWork], blocks: list[Any], run: Run, log: IssueLog
-) -> list[TileResult]:
-    """Run every tile; one that fails twice is reported, and the rest is delivered.
-
-    Results are in the order of the tiles, whichever was done first.
-    """
-    total, done = sum(map(len, blocks)), 0
-    found: dict[int, TileResult] = {}
-    failed: dict[int, BaseException] = {}
-    kept = [t for t in range(len(blocks)) if run.store is not None and t in run.store]
-    for tile in kept:
-        assert run.store is not None
-        found[tile] = run.store.load(tile)
-        done += len(blocks[tile])
-    open_tiles = [t for t in range(len(blocks)) if t not in found]
-    try:
-        for tile, result in _attempts(work, open_tiles, run):
-            done += len(blocks[tile])
-            hand_back(total)
-            if isinstance(result, TileResult):
-                found[tile] = result
-                if run.store is not None:
-                    run.store.save(tile, result)
-            else:
-                failed[tile] = result
-            if run.progress is not None:
-                run.progress(done, total, "subjects")
-    except KeyboardInterrupt:
-        raise _stopped(done, total, run) from None
-    for tile in sorted(failed):
-        _log_failed(work(tile), failed[tile], log)
-    return [found[t] for t in sorted(found)]
+def _saved(
+    store: TileStore | None, tile: int, result: TileResult, _: TileWork | None
+) -> TileResult:
+    if store is not None:
+        store.save(tile, result)
+    return result
 
 
-def _stopped(done: int, total: int, run: Run) -> Stopped:
-    mend = "" if run.store is None else "the same command with --resume goes on from there"
-    return Stopped(f"stopped by the user after {done:,} of {total:,} subjects.", mend=mend)
-
-
-def _attempts(
-    work: Callable[[int], TileWork], tiles: list[int], run: Run
-) -> Iterator[tuple[int, Any]]:
-    if run.executor is not None:
-        yield from _submitted(work, tiles, run.executor, 8)
-    elif (run.jobs or 1) > 1:
-        from concurrent.futures import ProcessPoolExecutor
-        from multiprocessing import get_context
-
-        pool = ProcessPoolExecutor(run.jobs, mp_context=get_context("spawn"))
-        try:
-            yield from _submitted(work, tiles, pool, 2 * int(run.jobs or 1))
-        finally:
-            pool.shutdown(cancel_futures=True)
-    elif len(tiles) > 1:
-        threads = ThreadPoolExecutor(THREADS)
-        try:
-            yield from _submitted(work, tiles, threads, THREADS + 1)
-        finally:
-            threads.shutdown(cancel_futures=True)
-    else:
-        for tile in tiles:
-            yield tile, _try(work(tile))
-
-
-def _try(work: TileWork) -> TileResult | Exception:
-    for attempt in (1, 2):
-        try:
-            return run_tile(work)
-        except Exception as error:  # a tile must not end a batch; it is reported with its parcels
-            if attempt == 2:
-                return error
-    raise AssertionError
-
-
-def _submitted(
-    work: Callable[[int], TileWork], tiles: list[int], executor: Executor, limit: int
-) -> Iterator[tuple[int, Any]]:
-    """Keep a bounded number of tiles under way; a lost worker's tile is tried again."""
-    waiting: dict[Future[Any], tuple[int, int]] = {}
-    queue = list(reversed(tiles))
-    while waiting or queue:
-        while queue and len(waiting) < limit:
-            tile = queue.pop()
-            future = _submit(executor, work(tile))
-            if future is None:
-                yield tile, _try(work(tile))
-            else:
-                waiting[future] = (tile, 1)
-        ready, _ = wait(waiting, return_when=FIRST_COMPLETED)
-        for future in ready:
-            tile, attempt = waiting.pop(future)
-            error = future.exception()
-            if error is None:
-                yield tile, future.result()
-            elif attempt == 2:
-                yield tile, error
-            elif (again := _submit(executor, work(tile))) is not None:
-                waiting[again] = (tile, 2)
-            else:
-                yield tile, _try(work(tile))
-
-
-def _submit(executor: Executor, work: TileWork) -> Future[Any] | None:
-    """Hand a tile out; None where the pool itself has died, so that it is done here."""
-    try:
-        return executor.submit(run_tile, work)
-    except RuntimeError:
-        return None
-
-
-def _log_failed(work: TileWork, error: BaseException, log: IssueLog) -> None:
-    ids = work.subjects.table["subject_id"].astype(str)
-    for i in ids:
-        log.add(
-            "error",
-            "tile_failed",
-            f"the tile of this subject failed twice: {type(error).__name__}: {error}",
-            record_id=i,
-            effect="its measures are empty",
-        )
+def _kept(blocks: list[Any], run: Run) -> dict[int, TileResult]:
+    """Tiles that were done before."""
+    store = run.store
+    return {} if store is None else {t: store.load(t) for t in range(len(blocks)) if t in store}
 
 
 def _joined(results: list[TileResult], count: int) -> tuple[dict[str, Floats], dict[str, Bools]]:
@@ -342,10 +237,13 @@ def _joined(results: list[TileResult], count: int) -> tuple[dict[str, Floats], d
             columns[name][result.index] = values
         for name, truth in result.flags.items():
             flags[name][result.index] = truth
-    flags["unmapped_reach"] = (
-        flags["unmapped_reach_wetlands"] | flags["unmapped_reach_watercourses"]
-    )
-    return columns, flags
+    return columns, either_unmapped(flags)
+
+
+def either_unmapped(flags: dict[str, Bools]) -> dict[str, Bools]:
+    """The flags of the tiles, and whether any determining layer does not cover the ground."""
+    either = flags["unmapped_reach_wetlands"] | flags["unmapped_reach_watercourses"]
+    return {**flags, "unmapped_reach": either}
 
 
 def _stacked(frames: list[gpd.GeoDataFrame], empty: gpd.GeoDataFrame) -> gpd.GeoDataFrame:
@@ -362,12 +260,22 @@ def _buffer(results: list[TileResult], scene: Scene) -> gpd.GeoSeries:
     """The buffer as polygons for maps: pieces joined where there are not too many."""
     pieces = [r.buffer for r in results if len(r.buffer)]
     geometries = np.concatenate(pieces) if pieces else np.empty(0, object)
-    if 0 < len(geometries) <= 2_000:
-        geometries = shapely.get_parts(shapely.union_all(geometries))
-    return gpd.GeoSeries(geometries, crs=scene.crs)
+    return gpd.GeoSeries(joined_buffer(geometries), crs=scene.crs)
 
 
-def _log_audit(scene: Scene, audit: Audit, rebuilt: list[str], log: IssueLog) -> None:
+#: Pieces of a buffer that are joined for a map.
+FEW_PIECES = 2_000
+
+
+def joined_buffer(pieces: Geometries) -> Geometries:
+    """Pieces of the buffer joined, where there are not too many."""
+    if not 0 < len(pieces) <= FEW_PIECES:
+        return pieces
+    whole: Geometries = shapely.get_parts(shapely.union_all(pieces))
+    return whole
+
+
+def log_audit(scene: Scene, audit: Audit, rebuilt: list[str], log: IssueLog) -> None:
     for name in rebuilt:
         kind, _, record = name.partition(":")
         log.add(
@@ -387,7 +295,7 @@ def _log_audit(scene: Scene, audit: Audit, rebuilt: list[str], log: IssueLog) ->
         )
 
 
-def _table(
+def table_of(
     site: Site,
     scene: Scene,
     subjects: Subjects,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
-__all__ = ["IndexedLayer", "SiteLayer", "StoredLayer", "stored"]
+__all__ = ["IndexedLayer", "SiteLayer", "StoredLayer", "rows_under", "stored"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,6 +242,14 @@ def _known(layer: SiteLayer) -> dict[str, Any]:
     """What is known of a layer besides its rows."""
     names = ("kind", "extent", "sources", "operations", "issues", "keep", "summary")
     return {name: getattr(layer, name) for name in names}
+
+
+def rows_under(parcels: SiteLayer, boxes: Floats) -> Ints:
+    """The parcels whose boxes meet one of some boxes, and every other row of theirs."""
+    near = parcels.rows_near(boxes)
+    # the rows of a parcel belong together
+    found: Ints = np.union1d(near, parcels.rows_of(parcels.ids(near)))
+    return found
 
 
 def with_issues(layer: SiteLayer, *more: Issue) -> SiteLayer:

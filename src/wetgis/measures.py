@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import shapely
@@ -23,15 +23,25 @@ from wetgis.workers import THREADS, hand_back, in_turn
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from wetgis.scene import FeatureSet, Scene, Subjects
-    from wetgis.terrain import Surface
+    from wetgis.scene import Features, Scene, Subjects
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
     Geometries = NDArray[np.object_]
 
-__all__ = ["Measured", "distances", "measure", "slopes"]
+__all__ = [
+    "COVERAGE",
+    "DISTANCES",
+    "Measured",
+    "distances",
+    "log_coverage",
+    "measure",
+    "overlapping",
+    "slopes",
+    "speaks",
+    "terrain",
+]
 
 #: Places at which the height of the ground is asked for.
 SAMPLED = 300
@@ -72,7 +82,7 @@ class _Frame:
         raw = CellLayer(pieces.geometries, self.grid).areas(self.parts, threads=self.threads)
         return settle(raw, self.whole, self.scene.scale) * self.sqft
 
-    def dissolved(self, features: FeatureSet, chosen: Bools | None = None) -> Pieces:
+    def dissolved(self, features: Features, chosen: Bools | None = None) -> Pieces:
         """Some features of a layer in cells, each foot once."""
         geometries = features.geometries if chosen is None else features.geometries[chosen]
         return dissolve(cut(geometries, self.grid, threads=self.threads), threads=self.threads)
@@ -160,9 +170,7 @@ def _soils(frame: _Frame) -> dict[str, Floats]:
     }
 
 
-def _flat(
-    features: FeatureSet, priority: Floats, frame: _Frame
-) -> tuple[NDArray[np.object_], Ints]:
+def _flat(features: Features, priority: Floats, frame: _Frame) -> tuple[NDArray[np.object_], Ints]:
     """A layer with no ground twice, and the record of each polygon.
 
     Where records overlap, the first in priority has the ground.
@@ -208,7 +216,7 @@ def _flood(frame: _Frame) -> dict[str, Floats]:
     }
 
 
-def _known_flood(frame: _Frame, features: FeatureSet, sfha: Pieces, area: Floats) -> Floats:
+def _known_flood(frame: _Frame, features: Features, sfha: Pieces, area: Floats) -> Floats:
     """Ground whose zone is known: that of the zones, or all but the undetermined zones.
 
     A layer that draws the ground outside the floodplain too is silent where it draws nothing;
@@ -351,31 +359,40 @@ def slopes(
     kind = next((k for k in ("slope", "dem") if k in scene.surfaces), None)
     if kind is None:
         return {name: np.full(len(subjects), np.nan) for name in _SLOPES}, log
-    surface = scene.surfaces[kind]
-    log.extend(replace(issue, layer=kind) for issue in surface.issues)
-    area = shapely.area(subjects.geometries) * scene.scale**2
+    log.extend(replace(issue, layer=kind) for issue in scene.surfaces[kind].issues)
+    columns: dict[str, Floats] = {}
+    for block in blocks:
+        for name, values in terrain(scene, subjects.geometries[block]).items():
+            columns.setdefault(name, np.full(len(subjects), np.nan))[block] = values
+    ids = subjects.table["subject_id"].astype(str).to_numpy()
+    log_coverage(kind, {name: ids[columns.pop(name) > 0] for name in COVERAGE}, log)
+    return columns, log
+
+
+#: Columns of ``terrain`` that say what the raster does not: 1 where it is so.
+COVERAGE = ("on_impossible", "beyond_raster")
+
+
+def terrain(scene: Scene, own: Geometries) -> dict[str, Floats]:
+    """Steep ground, mean and maximum slope of subjects that lie near each other, and `COVERAGE`.
+
+    Without a raster that gives slopes all of it is NaN.
+    """
+    kind = next((k for k in ("slope", "dem") if k in scene.surfaces), None)
+    if kind is None:
+        return {name: np.full(len(own), np.nan) for name in (*_SLOPES, *COVERAGE)}
     steep = scene.measure.steep_pct
-    found = _zonal(surface, subjects, blocks, scene)
-    _log_coverage(kind, found, subjects, log)
+    found = scene.surfaces[kind].zonal(own, scene.crs, steep)
+    area = shapely.area(own) * scene.scale**2
     nothing = ~(found["known_frac"] > 0)
-    columns = {
+    return {
         "steep_sqft": np.where(nothing | ~np.isfinite(steep), np.nan, found["above_frac"] * area),
         "slope_unknown_sqft": _rest(area * found["unknown_frac"]),
         "slope_mean_pct": found["mean_pct"].copy(),
         "slope_max_pct": found["max_pct"].copy(),
+        "on_impossible": (found["impossible_frac"] > 0).astype(float),
+        "beyond_raster": (found["covered_frac"] < 1 - 1e-12).astype(float),
     }
-    return columns, log
-
-
-def _zonal(
-    surface: Surface, subjects: Subjects, blocks: list[Ints], scene: Scene
-) -> dict[str, Floats]:
-    out: dict[str, Floats] = {}
-    for block in blocks:
-        own = subjects.geometries[block]
-        for name, values in surface.zonal(own, scene.crs, scene.measure.steep_pct).items():
-            out.setdefault(name, np.full(len(subjects), np.nan))[block] = values
-    return out
 
 
 def mean_elevation_ft(scene: Scene, bounds: Floats) -> float:
@@ -394,21 +411,22 @@ def mean_elevation_ft(scene: Scene, bounds: Floats) -> float:
     return float(known.mean()) if len(known) else 0.0
 
 
-def _log_coverage(kind: str, found: dict[str, Floats], subjects: Subjects, log: IssueLog) -> None:
-    for code, wrong, text in (
-        ("undeclared_nodata", found["impossible_frac"] > 0, "lie on cells with impossible heights"),
-        ("partial_raster", found["covered_frac"] < 1 - 1e-12, "reach beyond the raster"),
+def log_coverage(kind: str, ids: dict[str, NDArray[Any]], log: IssueLog) -> None:
+    """Say which subjects lie on impossible heights and which reach beyond a raster."""
+    for name, code, text in (
+        ("on_impossible", "undeclared_nodata", "lie on cells with impossible heights"),
+        ("beyond_raster", "partial_raster", "reach beyond the raster"),
     ):
-        ids = subjects.table["subject_id"].astype(str).to_numpy()[wrong]
-        if len(ids):
-            some = ", ".join(sorted(set(ids))[:5]) + (", ..." if len(ids) > 5 else "")
+        found = ids[name]
+        if len(found):
+            some = ", ".join(sorted(set(found))[:5]) + (", ..." if len(found) > 5 else "")
             effect = "that ground counts as not known, never as flat"
-            message = f"{len(ids)} subjects {text} ({some})."
+            message = f"{len(found)} subjects {text} ({some})."
             log.add("warning", code, message, layer=kind, effect=effect)
 
 
 #: Columns of distances: the kind of layer, and the area that tells who is inside it.
-_DISTANCES = {
+DISTANCES = {
     "wetland_ft": ("wetlands", "wetland_sqft"),
     "watercourse_ft": ("watercourses", ""),
     "hydric_ft": ("soils", "hydric_sqft"),
@@ -425,16 +443,16 @@ def distances(
     ``blocks``: subjects that lie near each other, worked on together. Layers are taken one after
     the other, so that memory stays small.
     """
-    out = {name: np.full(len(subjects), np.nan) for name in _DISTANCES}
-    asked = [name for name, (kind, _) in _DISTANCES.items() if _speaks(scene, kind)]
+    out = {name: np.full(len(subjects), np.nan) for name in DISTANCES}
+    asked = [name for name, (kind, _) in DISTANCES.items() if speaks(scene, kind)]
     if not asked:
         return out
     own = [subjects.geometries[block] for block in blocks]
     runs = in_turn(Runs, own)
     size = typical_size(subjects.geometries)
     for name in asked:
-        kind, inside = _DISTANCES[name]
-        known = [_inside(columns, inside, block) for block in blocks]
+        kind, inside = DISTANCES[name]
+        known = [overlapping(columns, inside, block) for block in blocks]
         hand_back(len(subjects))
         found = _to_layer(scene, kind, size, list(zip(own, runs, known, strict=True)))
         for block, apart in zip(blocks, found, strict=True):
@@ -452,7 +470,7 @@ def _to_layer(scene: Scene, kind: str, size: float, blocks: list[_Block]) -> lis
     return in_turn(partial(_distance, layer, threads=THREADS if len(blocks) == 1 else 1), blocks)
 
 
-def _inside(columns: dict[str, Floats], name: str, block: Ints) -> tuple[Bools, Ints] | None:
+def overlapping(columns: dict[str, Floats], name: str, block: Ints) -> tuple[Bools, Ints] | None:
     """Which subjects overlap the layer, and of which its area does not tell."""
     if not name:
         return None
@@ -469,7 +487,7 @@ def _distance(layer: Nearest, block: _Block, threads: int) -> Floats:
     return layer.distances(own, runs, known_inside=known, threads=threads)
 
 
-def _speaks(scene: Scene, kind: str) -> bool:
+def speaks(scene: Scene, kind: str) -> bool:
     """Whether a layer can say that something is not there: one without any rating cannot."""
     if not scene.given(kind):
         return False

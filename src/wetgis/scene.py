@@ -7,8 +7,8 @@ settled here, before anything is cut into tiles, so that no edge of a tile can t
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,8 @@ from wetgis.shapes import have_overlaps, normal_order, usable
 from wetgis.workers import in_turn
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     import geopandas as gpd
     from numpy.typing import NDArray
     from pyproj import CRS
@@ -62,6 +64,23 @@ NO_FEATURES = frozenset(
 AREAS_ONLY = ("soils", "floodplain")
 #: Polygons with more vertices are cut where tiles will lie.
 LARGE = 600
+
+
+class Features(Protocol):
+    """Features of one kind, in memory or on disk."""
+
+    @property
+    def table(self) -> pd.DataFrame: ...
+    @property
+    def geometries(self) -> Geometries: ...
+    @property
+    def groups(self) -> Groups: ...
+    @property
+    def lines(self) -> Geometries: ...
+    @property
+    def group_table(self) -> pd.DataFrame: ...
+    def __len__(self) -> int: ...
+    def window(self, bounds: Floats) -> FeatureSet: ...
 
 
 @dataclass(frozen=True)
@@ -212,8 +231,8 @@ class Scene:
     crs: CRS
     scale: float
     measure: Measure
-    features: dict[str, FeatureSet]
-    near: dict[str, FeatureSet]
+    features: Mapping[str, Features]
+    near: Mapping[str, Features]
     extents: dict[str, BaseGeometry | None]
     limit: BaseGeometry | None
     surfaces: dict[str, Surface]
@@ -268,34 +287,52 @@ class Scene:
         )
 
     @classmethod
-    def from_site(cls, site: Site, ground: Scene | None = None) -> Scene:
-        """Make a site ready to measure; ``ground``: from ``ground_of``, where it is made."""
+    def from_site(
+        cls,
+        site: Site,
+        ground: Scene | None = None,
+        prepare: Callable[[str], Prepared] | None = None,
+    ) -> Scene:
+        """Make a site ready to measure.
+
+        ``ground``: from ``ground_of``, where it is made. ``prepare``: makes the layer of a kind
+        ready, where that is not done in memory.
+        """
         ground = cls.ground_of(site) if ground is None else ground
         kinds = [k for k in site.layers if k not in NO_FEATURES]
-        made = in_turn(
-            lambda k: _prepared(k, site.layers[k].frame, site.measure, ground.scale), kinds
-        )
-        features = {k: one[0] for k, one in zip(kinds, made, strict=True)}
+        make = prepare or partial(_in_memory, site, ground.scale)
+        made = dict(zip(kinds, in_turn(make, kinds), strict=True))
+        features = {k: one.features for k, one in made.items()}
         return replace(
             ground,
             features=features,
-            near={k: one[1] for k, one in zip(kinds, made, strict=True) if k in CONTACT_KINDS},
-            draws_clear="floodplain" in features and _draws_clear(features["floodplain"]),
-            soils_overlap=any(one[2] for one in made),
+            near={k: one.near for k, one in made.items() if k in CONTACT_KINDS},
+            draws_clear="floodplain" in features and draws_clear(features["floodplain"]),
+            soils_overlap=any(one.overlap for one in made.values()),
         )
 
 
-def _prepared(
-    kind: str, frame: gpd.GeoDataFrame, measure: Measure, scale: float
-) -> tuple[FeatureSet, FeatureSet, bool]:
-    """A layer's features, those that a subject may be near, and whether soil units overlap."""
-    made = feature_set(kind, frame)
+@dataclass(frozen=True)
+class Prepared:
+    """A layer made ready: all of it, what a subject may be near, whether soil units overlap."""
+
+    features: Features
+    near: Features
+    overlap: bool
+
+
+def prepared(kind: str, made: FeatureSet, measure: Measure, scale: float) -> Prepared:
+    """Features in memory made ready."""
     near = _near(made, measure.hydric_pct, scale)
     overlap = kind == "soils" and have_overlaps(made.geometries)
-    return (made.in_tiles(scale) if kind in AREAS_ONLY else made), near, overlap
+    return Prepared(made.in_tiles(scale) if kind in AREAS_ONLY else made, near, overlap)
 
 
-def hydric(features: FeatureSet, threshold_pct: float) -> tuple[Bools, Floats, Bools]:
+def _in_memory(site: Site, scale: float, kind: str) -> Prepared:
+    return prepared(kind, feature_set(kind, site.layers[kind].frame), site.measure, scale)
+
+
+def hydric(features: Features, threshold_pct: float) -> tuple[Bools, Floats, Bools]:
     """Which soil units are hydric, their low percentage (NaN where not rated), which are rated."""
     column = features.table.get("hydric_pct_low")
     low = (
@@ -306,7 +343,7 @@ def hydric(features: FeatureSet, threshold_pct: float) -> tuple[Bools, Floats, B
         return low >= threshold_pct, low, np.isfinite(low)
 
 
-def special_flood(features: FeatureSet) -> tuple[Bools, Bools, Bools]:
+def special_flood(features: Features) -> tuple[Bools, Bools, Bools]:
     """Which flood features are special flood hazard area, floodway, and known to be neither."""
     table = features.table
     sfha = (
@@ -329,7 +366,7 @@ def _near(features: FeatureSet, hydric_pct: float, scale: float) -> FeatureSet:
     return features
 
 
-def _draws_clear(features: FeatureSet) -> bool:
+def draws_clear(features: Features) -> bool:
     return "sfha" in features.table.columns and bool((features.table["sfha"] == "F").any())
 
 

@@ -11,6 +11,8 @@ from wetgis.rings import outlines
 from wetgis.workers import in_threads
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Bools = NDArray[np.bool_]
@@ -24,6 +26,7 @@ __all__ = [
     "mend",
     "normal_order",
     "of_dimension",
+    "order_of",
     "union_groups",
     "usable",
 ]
@@ -109,7 +112,16 @@ def normal_order(geometries: Geometries) -> Ints:
     gives in its last bits depends on the order of its input, and the same input must give the
     same numbers.
     """
-    keys = np.column_stack([shapely.bounds(geometries), shapely.get_num_coordinates(geometries)])
+    return order_of(
+        shapely.bounds(geometries),
+        shapely.get_num_coordinates(geometries),
+        lambda tied: geometries[tied],
+    )
+
+
+def order_of(boxes: Floats, vertices: Ints, take: Callable[[Ints], Geometries]) -> Ints:
+    """`normal_order` of geometries of which only those that look alike are asked for."""
+    keys = np.column_stack([boxes, vertices])
     order = np.lexsort(keys.T[::-1])
     ranked = keys[order]
     same = ((ranked[1:] == ranked[:-1]) | (np.isnan(ranked[1:]) & np.isnan(ranked[:-1]))).all(1)
@@ -117,7 +129,7 @@ def normal_order(geometries: Geometries) -> Ints:
         return order
     tied = np.flatnonzero(np.r_[same, False] | np.r_[False, same])
     run = np.cumsum(np.r_[True, ~same])[tied]
-    codes: NDArray[Any] = shapely.to_wkb(shapely.normalize(geometries[order[tied]]))
+    codes: NDArray[Any] = shapely.to_wkb(shapely.normalize(take(order[tied])))
     place = sorted(range(len(tied)), key=lambda i: (run[i], codes[i] or b""))
     order[tied] = order[tied[place]]
     return order
@@ -132,6 +144,8 @@ def have_overlaps(geometries: Geometries) -> bool:
     held against its own. Other rings may be taken for an overlap where there is none.
     """
     polygons, owner = areal(geometries)
+    if len(polygons) < 2:
+        return False
     rings = outlines(polygons)
     inner = np.ones(len(rings.xy), bool)
     inner[rings.offsets[1:] - 1] = False

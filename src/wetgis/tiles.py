@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wetgis.buffers import Audit
-    from wetgis.scene import FeatureSet, Scene, Subjects
+    from wetgis.scene import Features, Scene, Subjects
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -153,7 +153,7 @@ def make_contacts(scene: Scene, subjects: Subjects, reach: float) -> gpd.GeoData
 
 
 def _contacts_with(
-    scene: Scene, subjects: Subjects, kind: str, features: FeatureSet, reach: float
+    scene: Scene, subjects: Subjects, kind: str, features: Features, reach: float
 ) -> gpd.GeoDataFrame:
     groups = features.groups
     found = encounters(subjects.geometries, groups, reach, scene.scale)
@@ -203,7 +203,7 @@ def _truth(table: pd.DataFrame, name: str) -> Bools:
     return words.isin(["true", "1", "1.0", "t", "y", "yes"]).to_numpy()
 
 
-def _truncated(scene: Scene, kind: str, features: FeatureSet) -> Bools:
+def _truncated(scene: Scene, kind: str, features: Features) -> Bools:
     """Features that reach the edge of what their layer covers, and so may go on beyond it."""
     extent = scene.extents.get(kind)
     if extent is None:
