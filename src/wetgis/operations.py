@@ -6,6 +6,7 @@ layer's own extent, and written down with its accuracy and the grids that were m
 
 from __future__ import annotations
 
+import threading
 import warnings
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -22,7 +23,7 @@ from wetgis.projection import Bounds, geographic_bounds, label, same_crs
 if TYPE_CHECKING:
     import geopandas
 
-__all__ = ["Operation", "find_operation", "transform"]
+__all__ = ["Operation", "carried", "find_operation", "operation_within", "transform"]
 
 #: How the datums are called that NAD83's realisations and WGS 84 have.
 _MODERN = (
@@ -34,6 +35,9 @@ _MODERN = (
     "wgs84",
     "wgs 84",
 )
+
+#: A transformer that was chosen among several is not for two threads at once.
+_ONE_AT_A_TIME = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -162,24 +166,35 @@ def transform(
     >>> moved.crs.to_epsg(), operation.accuracy_m, operation.ballpark
     (2260, 4.0, False)
     """
-    import shapely
-
     if frame.crs is None:
         raise CrsError("the data have no coordinate system.", mend="state source_crs")
     bounds = cast(Bounds, tuple(float(v) for v in frame.total_bounds))
-    lonlat = None
-    if np.isfinite(bounds).all():
-        west, south, east, north = geographic_bounds(frame.crs, bounds)
-        lonlat = _outward(west, south, east, north)
-    transformer, operation = find_operation(frame.crs, to_crs, lonlat)
+    transformer, operation = operation_within(frame.crs, to_crs, bounds)
     out = frame.copy()
     if transformer is None:
         return out.set_crs(to_crs, allow_override=True), operation
-    moved = shapely.transform(
-        np.asarray(frame.geometry.array), _mover(transformer), interleaved=False
-    )
+    moved = carried(np.asarray(frame.geometry.array), transformer)
     out = out.set_geometry(_series(moved, out.index, to_crs))
     return out, operation
+
+
+def operation_within(
+    source: CRS, target: CRS, bounds: Bounds | None
+) -> tuple[Transformer | None, Operation]:
+    """`find_operation` for a layer's box in its own coordinates; NaN or None where it has none."""
+    lonlat = None
+    if bounds is not None and np.isfinite(bounds).all():
+        lonlat = _outward(*geographic_bounds(source, bounds))
+    return find_operation(source, target, lonlat)
+
+
+def carried(geoms: np.ndarray, transformer: Transformer) -> np.ndarray:
+    """Geometries moved by an operation; what it cannot carry becomes infinite."""
+    import shapely
+
+    with _ONE_AT_A_TIME:
+        moved: np.ndarray = shapely.transform(geoms, _mover(transformer), interleaved=False)
+    return moved
 
 
 def _outward(west: float, south: float, east: float, north: float) -> Bounds | None:

@@ -17,7 +17,16 @@ import shapely
 from wetgis.issuelog import Issue
 from wetgis.workers import in_chunks
 
-__all__ = ["Geometries", "area_part", "mend", "repair", "screen_out"]
+__all__ = [
+    "Geometries",
+    "Screened",
+    "area_part",
+    "mend",
+    "repair",
+    "screen_out",
+    "screened",
+    "screening_issues",
+]
 
 Objects = np.ndarray[Any, np.dtype[np.object_]]
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
@@ -39,6 +48,22 @@ class Geometries:
 
     geoms: Objects
     issues: tuple[Issue, ...]
+
+
+@dataclass(frozen=True)
+class Causes:
+    """What was found in screening some records: how many lost Z or M, the issues by cause."""
+
+    flattened: int
+    issues: tuple[tuple[Issue, ...], ...]
+
+
+@dataclass(frozen=True)
+class Screened:
+    """Geometries after screening, and what was found."""
+
+    geoms: Objects
+    causes: Causes
 
 
 def repair(
@@ -97,23 +122,49 @@ def screen_out(
 
     Parameters and result as in `repair`.
     """
+    found = screened(geoms, ids=ids, dimensions=dimensions, where=where)
+    return Geometries(found.geoms, screening_issues([found.causes], where))
+
+
+def screened(
+    geoms: Sequence[Any] | Objects,
+    *,
+    ids: Sequence[str] | None = None,
+    dimensions: tuple[int, ...] = (0, 1, 2),
+    where: tuple[str, str] = ("", ""),
+) -> Screened:
+    """`screen_out` for some of the records of a layer; `screening_issues` joins what it found."""
     out = _objects(geoms)
     note = _Noter(ids, where)
     null = shapely.is_missing(out)
     flat = _has_more(out)
     if flat.any():
         out[flat] = shapely.force_2d(out[flat])
-        note.once("note", "dropped_dimension", f"Z or M of {flat.sum()} records was left out.", "")
     note.each(null, "error", "null_geometry", "the record has no geometry.")
+    causes = [note.handed_over()]
     empty = shapely.is_empty(out) & ~null
     note.each(empty, "error", "empty_geometry", "the record's geometry is empty.")
+    causes.append(note.handed_over())
     out[empty] = None
     broken = _not_finite(out)
     note.each(broken, "error", "non_finite", "the geometry has a NaN or infinite coordinate.")
+    causes.append(note.handed_over())
     out[broken] = None
     if dimensions:
-        out = _fitting(out, dimensions, note)
-    return Geometries(out, tuple(note.issues))
+        out, more = _fitting(out, dimensions, note)
+        causes += more
+    return Screened(out, Causes(int(flat.sum()), tuple(causes)))
+
+
+def screening_issues(
+    found: Sequence[Causes], where: tuple[str, str] = ("", "")
+) -> tuple[Issue, ...]:
+    """The issues of screening a layer part by part: by cause, then in the order of the records."""
+    note = _Noter(None, where)
+    if flat := sum(one.flattened for one in found):
+        note.once("note", "dropped_dimension", f"Z or M of {flat} records was left out.", "")
+    by_cause = zip(*(one.issues for one in found), strict=True)
+    return (*note.issues, *(issue for cause in by_cause for part in cause for issue in part))
 
 
 def mend(
@@ -237,13 +288,16 @@ def _leaves(geoms: Objects) -> tuple[Objects, np.ndarray]:
     return parts, owner
 
 
-def _fitting(out: Objects, dimensions: tuple[int, ...], note: _Noter) -> Objects:
+def _fitting(
+    out: Objects, dimensions: tuple[int, ...], note: _Noter
+) -> tuple[Objects, list[tuple[Issue, ...]]]:
     """None for what a layer cannot hold; of collections the part that it can."""
+    causes: list[tuple[Issue, ...]] = []
     dims = shapely.get_dimensions(out)
     mixed = shapely.get_type_id(out) == 7
-    if mixed.any():
-        # the highest dimension that the layer may hold; the rest is named, not kept
-        for dimension in sorted(dimensions, reverse=True):
+    # the highest dimension that the layer may hold; the rest is named, not kept
+    for dimension in sorted(dimensions, reverse=True):
+        if mixed.any():
             rows = np.flatnonzero(mixed & (shapely.get_type_id(out) == 7))
             taken = _part_of(out[rows], dimension)
             found = ~shapely.is_missing(taken)
@@ -254,6 +308,8 @@ def _fitting(out: Objects, dimensions: tuple[int, ...], note: _Noter) -> Objects
                 "wrong_geometry_type",
                 f"of a mixed collection the {_DIMENSION_WORDS[dimension]} were taken.",
             )
+        causes.append(note.handed_over())
+    if mixed.any():
         dims = shapely.get_dimensions(out)
         dims[shapely.get_type_id(out) == 7] = 9
     wrong = ~shapely.is_missing(out) & ~np.isin(dims, dimensions)
@@ -262,7 +318,7 @@ def _fitting(out: Objects, dimensions: tuple[int, ...], note: _Noter) -> Objects
         text = f"the record is a {out[row].geom_type}; the layer holds {allowed}."
         note.one(row, "error", "wrong_geometry_type", text, "not used")
     out[wrong] = None
-    return out
+    return out, [*causes, note.handed_over()]
 
 
 def _objects(geoms: Sequence[Any] | Objects) -> Objects:
@@ -293,6 +349,11 @@ class _Noter:
     def __init__(self, ids: Sequence[str] | None, where: tuple[str, str]) -> None:
         self.ids, (self.layer, self.file) = ids, where
         self.issues: list[Issue] = []
+
+    def handed_over(self) -> tuple[Issue, ...]:
+        """What was noted since the last time."""
+        taken, self.issues = tuple(self.issues), []
+        return taken
 
     def one(
         self,

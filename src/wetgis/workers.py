@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["THREADS", "hand_back", "in_chunks", "in_threads", "in_turn"]
+__all__ = ["THREADS", "hand_back", "in_chunks", "in_order", "in_threads", "in_turn"]
 
 #: GEOS and the kernels work side by side; what is between them does not, so that more gain little.
 THREADS = 2
@@ -30,9 +32,13 @@ def in_threads(
     # a thread of a pool must not wait for others of it: they may wait for the same
     if threads < 2 or len(spans) < 2 or threading.current_thread().name.startswith(_NAME):
         return [work(*span) for span in spans]
+    return list(_pool(threads).map(lambda span: work(*span), spans))
+
+
+def _pool(threads: int) -> ThreadPoolExecutor:
     if threads not in _pools:
         _pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix=_NAME)
-    return list(_pools[threads].map(lambda span: work(*span), spans))
+    return _pools[threads]
 
 
 def in_chunks(function: Callable[..., Any], *arrays: NDArray[Any], chunk: int = 4096) -> Any:
@@ -44,6 +50,32 @@ def in_chunks(function: Callable[..., Any], *arrays: NDArray[Any], chunk: int = 
         return function(*arrays)
     parts = in_threads(lambda s, e: function(*(a[s:e] for a in arrays)), count, chunk=chunk)
     return np.concatenate(parts)
+
+
+def in_order(
+    function: Callable[[Any], Any], items: Iterable[Any], *, threads: int = THREADS
+) -> Iterator[Any]:
+    """``map`` in threads, with no more items under way than there are threads.
+
+    Neither items nor results pile up, however many there are. A single item is done by the
+    caller, so that what is inside may be done in threads.
+    """
+    rest = iter(items)
+    first = list(islice(rest, 2))
+    if len(first) < 2 or threads < 2 or threading.current_thread().name.startswith(_NAME):
+        yield from map(function, chain(first, rest))
+        return
+    running: deque[Future[Any]] = deque()
+    try:
+        for item in chain(first, rest):
+            running.append(_pool(threads).submit(function, item))
+            if len(running) >= threads:
+                yield running.popleft().result()
+        while running:
+            yield running.popleft().result()
+    finally:
+        for future in running:
+            future.cancel()
 
 
 def hand_back(subjects: int) -> None:

@@ -10,10 +10,12 @@ from typing import Any
 
 _HOMES = {
     "LayerKeys": "keys",
+    "LoadedTo": "spilling",
     "Loaded": "reading",
     "check_model": "keys",
     "join_table": "join",
     "load": "reading",
+    "load_to": "spilling",
     "number_records": "records",
     "parse_keys": "keys",
     "read_layer": "reading",

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pyproj import CRS
 
 from wetgis.crs import ft_per_unit
 from wetgis.errors import InputError
@@ -16,6 +17,9 @@ from wetgis.units import FT_PER_METRE, SQFT_PER_ACRE
 
 if TYPE_CHECKING:
     import geopandas
+    import pandas as pd
+
+    from wetgis.sources.figures import Shapes
 
 __all__ = ["duplicates", "look_over"]
 
@@ -23,6 +27,8 @@ __all__ = ["duplicates", "look_over"]
 OVERLAP_BUDGET = 400_000
 #: An area attribute that differs by more than this share is stale.
 STALE = 0.01
+#: shapely's numbers of LineString and MultiLineString.
+_LINES = (1, 5)
 _ACRES = re.compile(r"acre|^areaac$")
 _SQUARE_METRES = {"sqmeters", "sqmetres", "area_m2", "area_sqm"}
 _SQUARE_FEET = {"sq_ft", "sqft", "area_sqft", "area_sf", "land_sf", "sqfeet"}
@@ -33,13 +39,17 @@ _AREAL = (
 
 
 def duplicates(
-    frame: geopandas.GeoDataFrame,
+    frame: Any,
     kind: str | None,
     keys: LayerKeys,
     log: IssueLog,
     about: dict[str, str],
-) -> geopandas.GeoDataFrame:
-    """Rows of one id: kept and said, united, or refused, as the key ``duplicates`` says."""
+    shapes: Shapes | None = None,
+) -> Any:
+    """Rows of one id: kept and said, united, or refused, as the key ``duplicates`` says.
+
+    ``shapes`` are the geometries of a table that does not hold them; such rows are not united.
+    """
     repeated = frame["id"].duplicated(keep=False).to_numpy()
     if not repeated.any() or (kind is None and keys.duplicates == "keep"):
         return frame
@@ -56,7 +66,7 @@ def duplicates(
         text = f"{count} ids occur more than once ({some}); their rows were united."
         log.add("warning", "duplicate_id", text, **about)
         return _united(frame, repeated)
-    if kind in SUBJECT_LAYERS or _same_shapes(frame, repeated):
+    if kind in SUBJECT_LAYERS or _same_shapes(frame, repeated, shapes):
         what = "each row is a subject of its own" if kind in SUBJECT_LAYERS else "all rows are kept"
         text = f"{count} ids occur more than once ({some})."
         severity = "warning" if kind in SUBJECT_LAYERS else "note"
@@ -64,14 +74,19 @@ def duplicates(
     return frame
 
 
-def _same_shapes(frame: geopandas.GeoDataFrame, repeated: np.ndarray[Any, Any]) -> bool:
+def _same_shapes(
+    frame: pd.DataFrame, repeated: np.ndarray[Any, Any], shapes: Shapes | None
+) -> bool:
     """Whether a repeated id repeats its shape too: a record that is there twice."""
-    from wetgis.sources.columns import geometry_digests
-
-    part = frame[repeated]
-    shapes = geometry_digests(np.array(part.geometry.array), 64)
-    pairs = list(zip(part["id"], shapes, strict=True))
+    found = (shapes or _held(frame)).digests(np.flatnonzero(repeated))
+    pairs = list(zip(frame["id"][repeated], found, strict=True))
     return len(set(pairs)) < len(pairs)
+
+
+def _held(frame: Any) -> Shapes:
+    from wetgis.sources.figures import InMemory
+
+    return InMemory(frame.geometry.array)
 
 
 def _united(
@@ -81,10 +96,8 @@ def _united(
     import pandas as pd
     import shapely
 
-    from wetgis.sources.columns import geometry_digests
-
     shapes = np.full(len(frame), "", dtype=object)
-    shapes[repeated] = geometry_digests(np.array(frame.geometry.array[repeated]), 64)
+    shapes[repeated] = _held(frame).digests(np.flatnonzero(repeated))
     order = pd.DataFrame(
         {"id": frame["id"].astype(object), "shape": shapes, "row": np.arange(len(frame))}
     )
@@ -103,38 +116,45 @@ def _united(
 
 
 def look_over(
-    frame: geopandas.GeoDataFrame, kind: str, log: IssueLog, about: dict[str, str]
+    table: pd.DataFrame,
+    shapes: Shapes,
+    crs: CRS | None,
+    kind: str,
+    log: IssueLog,
+    about: dict[str, str],
 ) -> None:
     """Add what is odd about a layer of a kind to its issues."""
-    if frame["accuracy_ft"].isna().all():
+    if table["accuracy_ft"].isna().all():
         text = "no horizontal accuracy is stated."
         log.add("note", "no_accuracy", text, effect="no interval is given", **about)
     if kind in ("watercourses", "adopted_watercourses"):
-        _centrelines(frame, log, about)
-    if frame.crs is None or not frame.crs.is_projected:
+        _centrelines(table, shapes, log, about)
+    if crs is None or not crs.is_projected:
         return
-    _stale_areas(frame, log, about)
+    _stale_areas(table, shapes.areas * ft_per_unit(crs) ** 2, log, about)
     if kind in _AREAL:
-        _overlaps(frame, log, about)
+        _overlaps(table, shapes, ft_per_unit(crs) ** 2, log, about)
 
 
-def _centrelines(frame: geopandas.GeoDataFrame, log: IssueLog, about: dict[str, str]) -> None:
-    lines = frame.geometry.geom_type.isin(["LineString", "MultiLineString"]).to_numpy().copy()
-    if "half_width_ft" in frame.columns:
-        lines &= frame["half_width_ft"].isna().to_numpy()
-    if "measured_from" in frame.columns:
-        lines &= ~frame["measured_from"].isin(["bank", "edge"]).to_numpy()
+def _centrelines(table: pd.DataFrame, shapes: Shapes, log: IssueLog, about: dict[str, str]) -> None:
+    lines = np.isin(shapes.types, _LINES)
+    if "half_width_ft" in table.columns:
+        lines &= table["half_width_ft"].isna().to_numpy()
+    if "measured_from" in table.columns:
+        lines &= ~table["measured_from"].isin(["bank", "edge"]).to_numpy()
     if lines.any():
         text = f"{int(lines.sum())} watercourses are centrelines without half_width_ft."
         effect = "their buffer is understated by half the channel's width"
         log.add("warning", "centreline", text, effect=effect, **about)
 
 
-def _stale_areas(frame: geopandas.GeoDataFrame, log: IssueLog, about: dict[str, str]) -> None:
+def _stale_areas(
+    table: pd.DataFrame, area: np.ndarray[Any, Any], log: IssueLog, about: dict[str, str]
+) -> None:
+    """Attributes that state an area in square feet other than the one measured."""
     import pandas as pd
 
-    area = frame.geometry.area.to_numpy() * ft_per_unit(frame.crs) ** 2
-    for column in frame.columns:
+    for column in table.columns:
         name = str(column).lower()
         factor = (
             SQFT_PER_ACRE
@@ -147,7 +167,7 @@ def _stale_areas(frame: geopandas.GeoDataFrame, log: IssueLog, about: dict[str, 
         )
         if factor is None:
             continue
-        stated = pd.to_numeric(frame[column], errors="coerce").to_numpy("float64") * factor
+        stated = pd.to_numeric(table[column], errors="coerce").to_numpy("float64") * factor
         with np.errstate(invalid="ignore", divide="ignore"):
             off = np.abs(stated - area) > STALE * np.maximum(area, stated)
         off &= np.isfinite(stated) & (stated > 0) & (area > 0)
@@ -155,7 +175,7 @@ def _stale_areas(frame: geopandas.GeoDataFrame, log: IssueLog, about: dict[str, 
             worst = int(np.argmax(np.where(off, np.abs(stated - area), -1.0)))
             text = (
                 f"{column} disagrees with the geometry by more than 1 % in {int(off.sum())} of "
-                f"{len(frame)} records; most in {frame['id'].iloc[worst]}: "
+                f"{len(table)} records; most in {table['id'].iloc[worst]}: "
                 f"{_size(stated[worst])} against {_size(area[worst])} sq ft."
             )
             log.add("note", "stale_area", text, effect="areas are measured, not read", **about)
@@ -165,7 +185,9 @@ def _size(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _overlaps(frame: geopandas.GeoDataFrame, log: IssueLog, about: dict[str, str]) -> None:
+def _overlaps(
+    table: pd.DataFrame, shapes: Shapes, sqft: float, log: IssueLog, about: dict[str, str]
+) -> None:
     """Pairs of records that share more ground than a shared line can account for.
 
     Only a note depends on it, so that on a large layer the pairs with the fewest vertices are
@@ -173,20 +195,22 @@ def _overlaps(frame: geopandas.GeoDataFrame, log: IssueLog, about: dict[str, str
     """
     import shapely
 
-    geoms = np.array(frame.geometry.array, dtype=object)
-    left, right, tried = _neighbours(geoms)
+    left, right, tried = _neighbours(shapes)
     if not len(left):
         return
     left, right = left[tried], right[tried]
+    rows = np.unique([left, right])
+    geoms = shapes.take(rows)
+    pair = geoms[np.searchsorted(rows, left)], geoms[np.searchsorted(rows, right)]
     try:
-        shared = shapely.area(shapely.intersection(geoms[left], geoms[right]))
+        shared = shapely.area(shapely.intersection(*pair))
     except shapely.errors.GEOSException:
         return
-    shared = shared * ft_per_unit(frame.crs) ** 2
+    shared = shared * sqft
     real = shared > 1.0
     if real.any():
         worst = int(np.argmax(shared))
-        a, b = frame["id"].iloc[int(left[worst])], frame["id"].iloc[int(right[worst])]
+        a, b = table["id"].iloc[int(left[worst])], table["id"].iloc[int(right[worst])]
         part = "" if tried.all() else f" among {int(tried.sum()):,} of {len(tried):,} pairs tried"
         text = (
             f"{int(real.sum())} pairs of records overlap{part}, by {shared[real].sum():,.0f} sq ft "
@@ -196,24 +220,25 @@ def _overlaps(frame: geopandas.GeoDataFrame, log: IssueLog, about: dict[str, str
 
 
 def _neighbours(
-    geoms: np.ndarray[Any, Any],
+    shapes: Shapes,
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Pairs of polygons whose boxes share ground, and which of them are within the budget."""
     import shapely
 
-    rows = np.flatnonzero(shapely.get_dimensions(geoms) == 2)
+    rows = np.flatnonzero(shapes.dimensions == 2)
     nothing = np.array([], dtype=int)
     if len(rows) < 2:
         return nothing, nothing, nothing.astype(bool)
-    left, right = shapely.STRtree(geoms[rows]).query(geoms[rows])
+    # a line from corner to corner has the same box, which is all that the tree looks at
+    corners = shapely.linestrings(shapes.boxes[rows].reshape(-1, 2, 2))
+    left, right = shapely.STRtree(corners).query(corners)
     upper = left < right
     left, right = rows[left[upper]], rows[right[upper]]
-    a, b = shapely.bounds(geoms[left]), shapely.bounds(geoms[right])
+    a, b = shapes.boxes[left], shapes.boxes[right]
     wide = np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2])
     real = (wide > 0).all(axis=1)
     left, right = left[real], right[real]
-    sizes = shapely.get_num_coordinates(geoms)
-    cost = sizes[left] + sizes[right]
+    cost = shapes.sizes[left].astype("int64") + shapes.sizes[right]
     order = np.sort(cost)
     within = np.searchsorted(np.cumsum(order), OVERLAP_BUDGET, side="right")
     limit = order[within] if within < len(order) else np.inf

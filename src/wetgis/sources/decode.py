@@ -20,16 +20,16 @@ from wetgis.errors import InputError, WetgisError
 from wetgis.sources.containers import Dataset, opened, read_bytes
 from wetgis.sources.containers import Found as Layer
 from wetgis.sources.keys import nearest
-from wetgis.workers import in_chunks
+from wetgis.sources.wkb import CURVES, Decoded, Objects, decoded, wkb_kinds
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from wetgis.sources.steps import Stream
+
 __all__ = ["RawLayer", "frame_columns", "read_raw", "rows_where"]
 
-#: WKB types that GDAL keeps as curves; they are read again as chords.
-_CURVES = {8, 9, 10, 11, 12, 13, 14}
 #: The old member of GeoJSON that names a CRS, and the names that mean degrees.
 _CRS_MEMBER = re.compile(r'"crs"\s*:\s*\{[^{}]*\{[^{}]*"name"\s*:\s*"([^"]+)"')
 _DEGREES = re.compile(r"4326|4979|CRS:?84|WGS", re.I)
@@ -61,10 +61,12 @@ class RawLayer:
         Records that the file counts and that could not be read at all.
     notes : list of (code, message)
         More that the reader has to say.
+    stream : Stream, optional
+        Where the geometries stay in the file; ``geoms`` is empty then.
     """
 
     table: pd.DataFrame
-    geoms: np.ndarray[Any, np.dtype[np.object_]]
+    geoms: Objects
     crs: CRS | None
     driver: str
     layer: str
@@ -74,6 +76,17 @@ class RawLayer:
     curves: bool = False
     lost: int = 0
     notes: list[tuple[str, str]] = field(default_factory=list)
+    stream: Stream | None = None
+
+    def take_in(self, part: Decoded) -> None:
+        """Take the geometries of all records, and what is wrong with some."""
+        self.geoms = part.geoms
+        self.closed, self.unreadable = list(part.closed), dict(part.unreadable)
+
+    def whole(self) -> Decoded:
+        """The geometries of all records in one part."""
+        rows = np.arange(len(self.table))
+        return Decoded(rows, self.geoms, tuple(self.closed), self.unreadable, self.open)
 
     def keep(self, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
         """Keep the rows of a mask, in place."""
@@ -158,7 +171,7 @@ def _by_arrow(target: str, options: dict[str, Any]) -> tuple[dict[str, Any], pa.
 
 def _by_features(
     target: str, options: dict[str, Any]
-) -> tuple[pd.DataFrame, np.ndarray[Any, np.dtype[np.object_]] | None, str | None]:
+) -> tuple[pd.DataFrame, Objects | None, str | None]:
     """A layer feature by feature, which costs more and trusts less."""
     import pandas as pd
     from pyogrio.raw import read
@@ -221,7 +234,7 @@ def _driver(target: str, layer: str | None) -> str:
     return str(info.get("driver") or "OGR")
 
 
-def _nothing(size: int) -> np.ndarray[Any, np.dtype[np.object_]]:
+def _nothing(size: int) -> Objects:
     return np.full(size, None, dtype=object)
 
 
@@ -278,85 +291,28 @@ def _nullable_types() -> dict[Any, Any]:
 
 def _decode_into(
     raw: RawLayer,
-    wkb: np.ndarray[Any, np.dtype[np.object_]],
-    as_chords: Callable[[], np.ndarray[Any, np.dtype[np.object_]]],
+    wkb: Objects,
+    as_chords: Callable[[], Objects],
 ) -> None:
     """Fill in the geometries of a layer, and say which could not be."""
-    kinds = _wkb_kinds(wkb)
-    if kinds & _CURVES:
+    if wkb_kinds(wkb) & CURVES:
         raw.curves = True
         wkb = as_chords()
         if len(wkb) != len(raw.table):
             raise InputError("curves could not be read as chords.", where=raw.layer)
-    decode_wkb(raw, wkb)
+    raw.take_in(decoded(wkb))
 
 
-def _to_objects(column: Any) -> np.ndarray[Any, np.dtype[np.object_]]:
+def _to_objects(column: Any) -> Objects:
     values = column.to_pandas().to_numpy(dtype=object, na_value=None)
     return np.asarray(values, dtype=object)
 
 
-def _wkb_kinds(wkb: np.ndarray[Any, np.dtype[np.object_]]) -> set[int]:
-    """The kinds of geometry that there are, by the first bytes of each."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    column = pa.array(wkb, type=pa.large_binary())
-    heads = pc.unique(pc.binary_slice(column, 0, 5)).to_pylist()
-    kinds = set()
-    for head in heads:
-        if head is not None and len(head) == 5:
-            number = int.from_bytes(head[1:5], "little" if head[0] == 1 else "big")
-            kinds.add((number & 0x0FFFFFFF) % 1000)
-    return kinds
-
-
-def _as_chords(target: str, options: dict[str, Any]) -> np.ndarray[Any, np.dtype[np.object_]]:
+def _as_chords(target: str, options: dict[str, Any]) -> Objects:
     from pyogrio.raw import read
 
     _, _, geometry, _ = read(target, columns=[], **options)
     return np.asarray(geometry, dtype=object)
-
-
-def decode_wkb(raw: RawLayer, wkb: np.ndarray[Any, np.dtype[np.object_]]) -> None:
-    """WKB to geometries: open rings are closed and named, the rest that fails is named."""
-    import shapely
-
-    try:
-        geoms = in_chunks(_decode_many, wkb)
-    except (NotImplementedError, shapely.errors.GEOSException, TypeError, ValueError):
-        geoms = np.array([_decode_one(w) for w in wkb], dtype=object)
-    raw.geoms = np.asarray(geoms, dtype=object)
-    lost = [i for i, w in enumerate(wkb) if w is not None and raw.geoms[i] is None]
-    for i in lost:
-        mended = _decode_one(wkb[i], "fix")
-        if mended is not None:
-            raw.geoms[i] = mended
-            raw.closed.append(i)
-        else:
-            raw.unreadable[i] = f"the geometry could not be decoded ({_wkb_name(wkb[i])})."
-
-
-def _decode_many(wkb: Any) -> Any:
-    import shapely
-
-    with np.errstate(invalid="ignore"):  # a NaN coordinate is told later, as an issue
-        return shapely.from_wkb(wkb, on_invalid="ignore")
-
-
-def _decode_one(wkb: bytes | None, on_invalid: str = "ignore") -> Any:
-    import shapely
-
-    try:
-        return shapely.from_wkb(wkb, on_invalid=on_invalid)
-    except (NotImplementedError, shapely.errors.GEOSException, TypeError, ValueError):
-        return None
-
-
-def _wkb_name(wkb: bytes) -> str:
-    names = {15: "polyhedral surface or multipatch", 16: "TIN", 17: "triangle"}
-    number = next(iter(_wkb_kinds(np.array([wkb], dtype=object))), 0)
-    return names.get(number, f"WKB type {number}, {len(wkb)} bytes")
 
 
 def _readable_without(found: Layer) -> bool:

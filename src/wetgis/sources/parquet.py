@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,10 @@ from pyproj import CRS
 from wetgis.crs import as_crs, canonical, is_unknown
 from wetgis.errors import CrsError, InputError
 from wetgis.sources.containers import Found
-from wetgis.sources.decode import RawLayer, decode_wkb, frame_columns, rows_where
+from wetgis.sources.decode import RawLayer, frame_columns, rows_where
+from wetgis.sources.wkb import decoded
 
-__all__ = ["read_parquet"]
+__all__ = ["read_parquet", "stream_parquet"]
 
 
 def read_parquet(found: Found, where: str | None) -> RawLayer:
@@ -27,29 +30,14 @@ def read_parquet(found: Found, where: str | None) -> RawLayer:
     InputError
         Where it is not Parquet, or not GeoParquet.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     path = found.dataset.gdal
-    try:
-        table = pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(
-            f"the file cannot be read as Parquet: {error}", where=found.dataset.shown
-        ) from error
-    meta = _geo(table, found.dataset.shown)
-    name = meta["primary_column"]
-    about = meta["columns"][name]
-    geometry = table.column(name)
-    others = [c for c in meta["columns"] if c in table.column_names]
-    covering = [c for c in table.column_names if c == "bbox" and "covering" in about]
-    frame = frame_columns(table.drop_columns([*others, *covering]))
-    raw = RawLayer(
-        frame, np.full(len(frame), None, dtype=object), _crs(about), "Parquet", found.layer
-    )
-    if str(about.get("encoding", "WKB")).upper() == "WKB":
+    table = _read(found)
+    meta = _geo(table.schema, found.dataset.shown)
+    geometry = table.column(meta["primary_column"])
+    raw = _layer(table.select(_attributes(meta, table.column_names)), meta, found)
+    if _is_wkb(meta):
         values = geometry.to_pandas().to_numpy(dtype=object, na_value=None)
-        decode_wkb(raw, np.asarray(values, dtype=object))
+        raw.take_in(decoded(np.asarray(values, dtype=object)))
     else:
         raw.geoms = _native(path, found)
     if where is not None:
@@ -57,12 +45,112 @@ def read_parquet(found: Found, where: str | None) -> RawLayer:
     return raw
 
 
-def _geo(table: Any, shown: str) -> dict[str, Any]:
-    text = (table.schema.metadata or {}).get(b"geo")
+def stream_parquet(found: Found, where: str | None, chunk: int) -> RawLayer | None:
+    """As `read_parquet`, but for the geometries: they stay in the file.
+
+    None where they must be read at once, as the encodings other than WKB, or cannot be read.
+
+    Raises
+    ------
+    InputError
+        Where it is not GeoParquet.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(found.dataset.gdal) as file:
+            schema, count = file.schema_arrow, file.metadata.num_rows
+    except (pa.ArrowException, OSError):
+        return None
+    meta = _geo(schema, found.dataset.shown)
+    name = meta["primary_column"]
+    single = len(set(schema.names)) == len(schema.names)
+    if not (_is_wkb(meta) and single and "." not in name and _is_binary(schema.field(name).type)):
+        return None
+    table = _read(found, _attributes(meta, schema.names))
+    if table.num_rows != count:
+        return None
+    raw = _layer(table, meta, found)
+    kept = None if where is None else rows_where(raw.table, where, found.dataset.shown)
+    if kept is not None:
+        raw.keep(kept)
+    raw.stream = _Column(found, name, chunk, kept)
+    return raw
+
+
+@dataclass(frozen=True)
+class _Column:
+    """The WKB of a file, or of the rows that are kept, batch by batch."""
+
+    found: Found
+    name: str
+    chunk: int
+    kept: np.ndarray[Any, np.dtype[np.bool_]] | None
+
+    def batches(self) -> Iterator[Any]:
+        """See `wetgis.sources.steps.Stream`."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        start = 0
+        try:
+            # a buffer, lest a group of rows be read as a whole
+            with pq.ParquetFile(self.found.dataset.gdal, buffer_size=1 << 20) as file:
+                for batch in file.iter_batches(self.chunk, columns=[self.name], use_threads=False):
+                    column = batch.column(0)
+                    column = getattr(column, "storage", column)
+                    stop = start + len(column)
+                    yield column if self.kept is None else column.filter(self.kept[start:stop])
+                    start = stop
+        except (pa.ArrowException, OSError) as error:
+            raise _unreadable(self.found, error) from error
+
+
+def _read(found: Found, columns: list[str] | None = None) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_table(found.dataset.gdal, columns=columns)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(found, error) from error
+
+
+def _unreadable(found: Found, error: Exception) -> InputError:
+    return InputError(f"the file cannot be read as Parquet: {error}", where=found.dataset.shown)
+
+
+def _layer(attributes: Any, meta: dict[str, Any], found: Found) -> RawLayer:
+    frame = frame_columns(attributes)
+    nothing = np.full(len(frame), None, dtype=object)
+    about = meta["columns"][meta["primary_column"]]
+    return RawLayer(frame, nothing, _crs(about), "Parquet", found.layer)
+
+
+def _attributes(meta: dict[str, Any], names: list[str]) -> list[str]:
+    """The columns that are neither geometries nor their boxes."""
+    covered = "covering" in meta["columns"][meta["primary_column"]]
+    return [n for n in names if n not in meta["columns"] and not (n == "bbox" and covered)]
+
+
+def _is_wkb(meta: dict[str, Any]) -> bool:
+    return str(meta["columns"][meta["primary_column"]].get("encoding", "WKB")).upper() == "WKB"
+
+
+def _is_binary(kind: Any) -> bool:
+    import pyarrow.types as kinds
+
+    kind = getattr(kind, "storage_type", kind)
+    return bool(kinds.is_binary(kind) or kinds.is_large_binary(kind))
+
+
+def _geo(schema: Any, shown: str) -> dict[str, Any]:
+    text = (schema.metadata or {}).get(b"geo")
     try:
         meta: dict[str, Any] = json.loads(text) if text else {}
         primary = meta["primary_column"]
-        known = primary in table.column_names and primary in meta["columns"]
+        known = primary in schema.names and primary in meta["columns"]
     except (ValueError, KeyError, TypeError):
         known = False
     if not known:

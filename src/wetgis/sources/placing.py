@@ -1,4 +1,8 @@
-"""Where a layer is: its CRS found, doubted, refused or changed, and what moved it."""
+"""Where a layer is: its CRS found, doubted, refused or changed, and what moved it.
+
+All of that is decided once for a layer, by the boxes of its records; the records are then
+moved one part after the other.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pyproj import CRS
+from pyproj import CRS, Transformer
 
 from wetgis.crs import (
     Operation,
@@ -23,31 +27,73 @@ from wetgis.crs import (
     stated,
     suggest_for_bounds,
     suggestions_for_numbers,
-    transform,
 )
 from wetgis.errors import CrsError
 from wetgis.issuelog import IssueLog
+from wetgis.operations import carried, operation_within
 
 if TYPE_CHECKING:
-    from wetgis.sources.reading import _Context
+    from wetgis.sources.reading import Context
+    from wetgis.sources.steps import Told
 
-__all__ = ["Near", "Placed", "near_frame", "place", "sqft_per_unit2"]
+__all__ = [
+    "Near",
+    "Way",
+    "decide",
+    "near_frame",
+    "sqft_per_unit2",
+    "tell_of_moved",
+    "total_bounds",
+]
 
 Bounds = tuple[float, float, float, float]
 #: The CRS of other layers and the box they lie in.
 Near = tuple[CRS, Bounds]
 Objects = np.ndarray[Any, np.dtype[np.object_]]
+#: A box a record (n x 4), NaN where it has no geometry.
+Boxes = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
-class Placed:
-    """Geometries in the CRS to measure in, and how they came there."""
+class Way:
+    """How the records of a layer come into the CRS to measure in.
 
-    geoms: Objects
+    Attributes
+    ----------
+    crs, source_crs : CRS or None
+        To and from; no source where there is no coordinate to ask about.
+    operation : Operation or None
+        What moves them.
+    bounds : tuple of float or None
+        The box of the layer, in the source's coordinates.
+    out : ndarray of bool
+        Records that their CRS cannot hold: they lose their geometry.
+    transformer : Transformer or None
+        None where there is nothing to be done.
+    """
+
     crs: CRS | None
     source_crs: CRS | None
     operation: Operation | None
     bounds: Bounds | None
+    out: np.ndarray[Any, np.dtype[np.bool_]]
+    transformer: Transformer | None = None
+
+    def move(self, rows: np.ndarray[Any, Any], geoms: Objects) -> tuple[Objects, list[int]]:
+        """Some records in the working CRS, and which of them could not be carried there."""
+        import shapely
+
+        geoms = geoms.copy()
+        geoms[self.out[rows]] = None
+        if self.transformer is None:
+            return geoms, []
+        moved = np.asarray(carried(geoms, self.transformer), dtype=object)
+        if self.operation is None or not self.operation.definition:
+            return moved, []
+        xy, owner = shapely.get_coordinates(moved, return_index=True)
+        lost = np.unique(owner[~np.isfinite(xy).all(axis=1)])
+        moved[lost] = None
+        return moved, rows[lost].tolist()
 
 
 def near_frame(frame: Any) -> Near | None:
@@ -63,20 +109,20 @@ def sqft_per_unit2(crs: CRS | None) -> float:
     return ft_per_unit(crs) ** 2 if crs is not None and crs.is_projected else float("nan")
 
 
-def place(
-    geoms: Objects,
+def decide(
+    boxes: Boxes,
     ids: list[str],
     file_crs: CRS | None,
     target: CRS | None,
-    context: _Context,
+    context: Context,
     log: IssueLog,
-) -> Placed:
-    """Bring a layer's geometries into the CRS to measure in.
+) -> Way:
+    """How a layer comes into the CRS to measure in.
 
     Parameters
     ----------
-    geoms : ndarray of object
-        Two-dimensional and finite, or None.
+    boxes : ndarray of float
+        Those of its geometries, which are two-dimensional and finite.
     ids : list of str
         Their records, for the issues.
     file_crs : CRS or None
@@ -91,39 +137,59 @@ def place(
     CrsError
         Where there is no CRS or most of the coordinates contradict it.
     """
-    geoms = geoms.copy()
-    source = _source_crs(geoms, file_crs, target, context, log)
+    source = _source_crs(total_bounds(boxes), file_crs, target, context, log)
+    none_out = np.zeros(len(boxes), dtype=bool)
     if source is None:
-        return Placed(geoms, target, None, None, None)
-    _contradictions(geoms, ids, source, file_crs, context, log)
-    bounds = _bounds(geoms)
+        return Way(target, None, None, None, none_out)
+    out = _contradictions(boxes, ids, source, context, log)
+    bounds = total_bounds(boxes[~out])
     if bounds is not None and (outside := outside_area_of_use(source, bounds)):
         degrees = source.is_projected and max(map(abs, bounds)) <= 180.0
         hint = "; the numbers look like degrees: state source_crs if they are" if degrees else ""
         log.add("warning", "outside_area_of_use", outside + hint + ".", **context.about)
     working = _working_crs(source, target, bounds, context, log)
-    moved, operation = _move(geoms, ids, source, working, context, log)
-    if target is not None:
-        _warn_of_target(moved, target, context, log)
-    return Placed(moved, working, source, operation, bounds)
+    transformer, operation = operation_within(source, working, bounds)
+    if operation.definition:
+        _notes_on(operation, context, log)
+    return Way(working, source, operation, bounds, out, transformer)
 
 
-def _bounds(geoms: Objects) -> Bounds | None:
-    import shapely
+def tell_of_moved(
+    way: Way,
+    told: Told,
+    ids: list[str],
+    target: CRS | None,
+    context: Context,
+    log: IssueLog,
+) -> None:
+    """What is known once all records of a layer were moved: those lost, and where they lie."""
+    for row in told.lost:
+        log.add(
+            "error",
+            "non_finite",
+            f"its coordinates cannot be carried to {label(way.crs)}.",
+            record_id=ids[row],
+            effect="not used",
+            **context.about,
+        )
+    if target is not None and way.source_crs is not None:
+        _warn_of_target(told.moved_bounds, target, context, log)
 
-    if not len(geoms):
+
+def total_bounds(boxes: Boxes) -> Bounds | None:
+    """The box of boxes; None where there is none."""
+    held = boxes[np.isfinite(boxes).all(axis=1)]
+    if not len(held):
         return None
-    box = shapely.total_bounds(geoms)
-    if not np.isfinite(box).all():
-        return None
-    return (float(box[0]), float(box[1]), float(box[2]), float(box[3]))
+    low, high = held[:, :2].min(axis=0), held[:, 2:].max(axis=0)
+    return (float(low[0]), float(low[1]), float(high[0]), float(high[1]))
 
 
 def _source_crs(
-    geoms: Objects,
+    bounds: Bounds | None,
     file_crs: CRS | None,
     target: CRS | None,
-    context: _Context,
+    context: Context,
     log: IssueLog,
 ) -> CRS | None:
     """What the coordinates are in: as the user states, else as the file does.
@@ -141,7 +207,6 @@ def _source_crs(
         return said
     if file_crs is not None:
         return file_crs
-    bounds = _bounds(geoms)
     if bounds is None:
         return None
     near = context.near
@@ -157,35 +222,26 @@ def _source_crs(
     )
 
 
-def _where(context: _Context) -> str:
+def _where(context: Context) -> str:
     return context.record.path + (f", layer {context.record.layer}" if context.record.layer else "")
 
 
 def _contradictions(
-    geoms: Objects,
-    ids: list[str],
-    source: CRS,
-    file_crs: CRS | None,
-    context: _Context,
-    log: IssueLog,
-) -> None:
-    """Take out records whose coordinates their CRS cannot hold; refuse where most are such."""
-    import shapely
-
-    rows = np.flatnonzero(~shapely.is_missing(geoms))
-    if not len(rows):
-        return
-    whole = _bounds(geoms)
-    if whole is not None and not check_coordinates(source, *grid(whole, 9)).any():
-        return
-    box = shapely.bounds(geoms[rows])
+    boxes: Boxes, ids: list[str], source: CRS, context: Context, log: IssueLog
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Records whose coordinates their CRS cannot hold; refuse where most are such."""
+    out = np.zeros(len(boxes), dtype=bool)
+    bounds = total_bounds(boxes)
+    if bounds is None or not check_coordinates(source, *grid(bounds, 9)).any():
+        return out
+    rows = np.flatnonzero(np.isfinite(boxes).all(axis=1))
+    box = boxes[rows]
     bad = check_coordinates(source, box[:, 0], box[:, 1])
     bad |= check_coordinates(source, box[:, 2], box[:, 3])
     if not bad.any():
-        return
+        return out
     if bad.mean() > 0.5 or bad.sum() == len(rows):
-        bounds = _bounds(geoms)
-        codes = suggestions_for_numbers(bounds, near=context.near) if bounds else []
+        codes = suggestions_for_numbers(bounds, near=context.near)
         why = (
             "longitudes must lie within 180 and latitudes within 90 degrees"
             if source.is_geographic
@@ -207,15 +263,16 @@ def _contradictions(
             effect="not used",
             **context.about,
         )
-    geoms[rows[bad]] = None
+    out[rows[bad]] = True
+    return out
 
 
-def _pair(bounds: Bounds | None, at: int) -> str:
-    return "nowhere" if bounds is None else f"({bounds[at]:.10g}, {bounds[at + 1]:.10g})"
+def _pair(bounds: Bounds, at: int) -> str:
+    return f"({bounds[at]:.10g}, {bounds[at + 1]:.10g})"
 
 
 def _working_crs(
-    source: CRS, target: CRS | None, bounds: Bounds | None, context: _Context, log: IssueLog
+    source: CRS, target: CRS | None, bounds: Bounds | None, context: Context, log: IssueLog
 ) -> CRS:
     """The target; else the source's own where it may be measured in; else one that may."""
     if target is not None:
@@ -244,51 +301,18 @@ def _working_crs(
     return found
 
 
-def _warn_of_target(geoms: Objects, target: CRS, context: _Context, log: IssueLog) -> None:
+def _warn_of_target(bounds: Bounds | None, target: CRS, context: Context, log: IssueLog) -> None:
     """Say that nothing may be measured in a target of degrees or of distorted angles.
 
     A scale that is off far from the work is no fault of the target's: layers reach further.
     """
-    bounds = _bounds(geoms)
     reason = fit_to_measure(target, bounds) if bounds is not None else ""
     if reason and "the scale of" not in reason:
         effect = "measuring in it is refused"
         log.add("warning", "unfit_crs", f"{reason}.", effect=effect, **context.about)
 
 
-def _move(
-    geoms: Objects,
-    ids: list[str],
-    source: CRS,
-    working: CRS,
-    context: _Context,
-    log: IssueLog,
-) -> tuple[Objects, Operation]:
-    """Transform a layer at once, and say what there is to say about the way it went."""
-    import geopandas as gpd
-    import shapely
-
-    frame = gpd.GeoDataFrame(geometry=gpd.GeoSeries(geoms, crs=source))
-    moved, operation = transform(frame, working)
-    out: Objects = np.array(moved.geometry.array, dtype=object)
-    if operation.definition:
-        _notes_on(operation, context, log)
-        xy, owner = shapely.get_coordinates(out, return_index=True)
-        lost = np.unique(owner[~np.isfinite(xy).all(axis=1)])
-        for row in lost.tolist():
-            log.add(
-                "error",
-                "non_finite",
-                f"its coordinates cannot be carried to {label(working)}.",
-                record_id=ids[row],
-                effect="not used",
-                **context.about,
-            )
-        out[lost] = None
-    return out, operation
-
-
-def _notes_on(operation: Operation, context: _Context, log: IssueLog) -> None:
+def _notes_on(operation: Operation, context: Context, log: IssueLog) -> None:
     way = f"from {operation.from_crs} to {operation.to_crs}"
     accuracy = (
         "no accuracy is stated for it"

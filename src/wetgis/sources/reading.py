@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +19,27 @@ from wetgis.schema import KINDS, RASTER_KINDS, SUBJECT_LAYERS
 from wetgis.sources import checks, columns, placing
 from wetgis.sources.containers import Found, choose_layers, find
 from wetgis.sources.decode import RawLayer, read_raw
+from wetgis.sources.figures import InMemory, Several, Shapes
 from wetgis.sources.keys import LayerKeys, nearest, parse_keys
 from wetgis.sources.kinds import ANY_DIMENSION, DIMENSIONS, enrich
 from wetgis.sources.records import full_ids, labelled, number_records, raw_notes
-from wetgis.validity import mend, screen_out
+from wetgis.sources.steps import Append, Steps, passage_of
 
 if TYPE_CHECKING:
     import geopandas
     import pandas as pd
 
-__all__ = ["Loaded", "load", "number_records", "read_layer"]
+__all__ = [
+    "Context",
+    "Loaded",
+    "checked_keys",
+    "load",
+    "number_records",
+    "prepared",
+    "raw_layers",
+    "read_layer",
+    "together",
+]
 
 
 @dataclass(frozen=True)
@@ -64,15 +75,28 @@ class Loaded:
 
 
 @dataclass
-class _Piece:
-    """One layer of one file on its way."""
+class Piece:
+    """One layer of one file on its way; a ``frame`` with its geometries, or without them."""
 
-    frame: geopandas.GeoDataFrame
+    frame: Any
+    shapes: Shapes
+    crs: CRS | None
     log: IssueLog
     source: SourceRecord
     operation: Operation | None
     came_from: dict[str, str]
     generated: bool
+
+
+@dataclass(frozen=True)
+class Together:
+    """The layers of all files as one; see `Loaded`."""
+
+    frame: Any
+    crs: CRS | None
+    issues: tuple[Issue, ...]
+    sources: tuple[SourceRecord, ...]
+    operations: tuple[Operation, ...]
 
 
 def read_layer(
@@ -164,16 +188,44 @@ def load(
     near : tuple of CRS and box, optional
         Where other layers lie, to rank suggestions for a missing CRS.
     """
+    keys = checked_keys(kind, keys)
+    layers = raw_layers(source, kind, keys, base, read_raw)
+    pieces = prepared(layers, Context(kind, keys, base, near), target_crs)
+    found = together(pieces, kind, keys)
+    return Loaded(found.frame, found.issues, found.sources, found.operations)
+
+
+def checked_keys(kind: str | None, keys: LayerKeys | Mapping[str, Any] | None) -> LayerKeys:
+    """The keys of a layer, whose kind must be known.
+
+    Raises
+    ------
+    InputError, SiteError
+        Where the kind or a key is not known.
+    """
     _check_kind(kind)
-    if not isinstance(keys, LayerKeys):
-        keys = parse_keys(keys or {})
-    pieces: list[_Piece] = []
-    for raw, record, carried in _raw_layers(source, kind, keys, base):
-        context = _Context(kind, keys, record, base, near)
-        piece = _prepare(raw, context, target_crs, carried)
-        target_crs = piece.frame.crs if target_crs is None else target_crs
+    return keys if isinstance(keys, LayerKeys) else parse_keys(keys or {})
+
+
+def prepared(
+    layers: Iterable[tuple[RawLayer, SourceRecord, Carried]],
+    context: Context,
+    target: CRS | None,
+    append: Append | None = None,
+    chunk: int = 0,
+) -> list[Piece]:
+    """The layers of all files in the CRS to measure in: that of the first where none is chosen.
+
+    With ``append`` geometries are handed over to it as they are ready, at most ``chunk`` at once;
+    the frames have none then.
+    """
+    pieces: list[Piece] = []
+    for raw, record, carried in layers:
+        about = replace(context, record=record)
+        piece = _prepare(raw, about, target, carried, append, chunk)
+        target = piece.crs if target is None else target
         pieces.append(piece)
-    return _together(pieces, kind, keys)
+    return pieces
 
 
 def _check_kind(kind: str | None) -> None:
@@ -186,12 +238,14 @@ def _check_kind(kind: str | None) -> None:
 
 
 @dataclass(frozen=True)
-class _Context:
+class Context:
+    """How a layer is asked for, and which layer of which file is at hand."""
+
     kind: str | None
     keys: LayerKeys
-    record: SourceRecord
     base: Path | None
     near: placing.Near | None
+    record: SourceRecord = field(default_factory=lambda: SourceRecord(path=""))
 
     @property
     def about(self) -> dict[str, str]:
@@ -200,11 +254,14 @@ class _Context:
 
 
 Carried = tuple[Issue, ...]
+#: How a layer of a file is read, with a condition or without one.
+Reader = Callable[[Found, str | None], RawLayer]
 
 
-def _raw_layers(
-    source: Any, kind: str | None, keys: LayerKeys, base: Path | None
+def raw_layers(
+    source: Any, kind: str | None, keys: LayerKeys, base: Path | None, read: Reader
 ) -> list[tuple[RawLayer, SourceRecord, Carried]]:
+    """Each layer of each file as it stands there, its record, and what an earlier reading found."""
     if hasattr(source, "to_frame") and hasattr(source, "crs"):
         source = source.to_frame("geometry")
     if hasattr(source, "geometry") and hasattr(source, "columns"):
@@ -216,7 +273,7 @@ def _raw_layers(
             # a large file takes as long to be hashed as to be parsed
             digest = beside.submit(sha256, datasets[0].file)
             for found in layers:
-                raw = read_raw(found, keys.where)
+                raw = read(found, keys.where)
                 told = _drawing(raw, found, kind, keys) if found.dataset.ending == ".dxf" else ()
                 if left:
                     others = f"the layer '{found.layer}' was read; not read: {', '.join(left)}."
@@ -290,46 +347,50 @@ def _issue(row: dict[str, Any]) -> Issue:
     return Issue(**values)
 
 
-def _prepare(raw: RawLayer, context: _Context, target: CRS | None, carried: Carried) -> _Piece:
+def _prepare(
+    raw: RawLayer,
+    context: Context,
+    target: CRS | None,
+    carried: Carried,
+    append: Append | None,
+    chunk: int,
+) -> Piece:
     """One layer, from what the file holds to what can be measured."""
     import geopandas as gpd
 
     log, kind, keys, about = IssueLog(), context.kind, context.keys, context.about
     log.extend(carried)
-    ids, id_from = columns.id_column(raw.table, kind, keys, log, about)
-    generated = ids is None
-    made = columns.generated_ids(raw.geoms, kind) if ids is None or ids.isna().any() else []
-    names = full_ids(ids, made, log, about)
-    raw_notes(raw, names, log, about)
+    passage = passage_of(raw, chunk)
     wanted = () if kind is None else DIMENSIONS.get(kind, ANY_DIMENSION)
-    where = (about["layer"], about["file"])
-    seen = {i.record_id for i in carried if i.severity == "error"}
-    first = screen_out(raw.geoms, ids=names, dimensions=wanted, where=where)
-    known_bad = seen | {names[i] for i in (*raw.unreadable, *raw.open)}
-    log.extend(i for i in first.issues if not _told(i, known_bad))
-    placed = placing.place(first.geoms, names, raw.crs, target, context, log)
-    final = mend(
-        placed.geoms,
-        ids=names,
-        dimensions=wanted,
-        sqft_per_unit2=placing.sqft_per_unit2(placed.crs),
-        where=where,
+    ids, id_from = columns.id_column(raw.table, kind, keys, log, about)
+    made = passage.generated_ids(kind, wanted) if ids is None or ids.isna().any() else []
+    names = full_ids(ids, made, log, about)
+    steps = Steps(names, wanted, where=(about["layer"], about["file"]))
+    decided = IssueLog()
+    way = placing.decide(passage.boxes(steps), names, raw.crs, target, context, decided)
+    told, shapes = passage.through(steps, way, append)
+    raw_notes(raw, told, names, log, about)
+    log.extend(
+        told.screening_issues(steps, {i.record_id for i in carried if i.severity == "error"})
     )
-    log.extend(final.issues)
-    table, came_from = _columns(raw.table, names, context, log)
+    log.extend(decided.rows)
+    placing.tell_of_moved(way, told, names, target, context, log)
+    log.extend(told.mended)
+    frame, came_from = _columns(raw.table, names, context, log)
     if id_from:
         came_from["id"] = id_from
-    frame = gpd.GeoDataFrame(
-        table, geometry=gpd.GeoSeries(final.geoms, index=table.index, crs=placed.crs)
-    )
-    record = replace(context.record, bounds=placed.bounds, crs=label(placed.source_crs))
+    if append is None:
+        geoms = gpd.GeoSeries(shapes.take(np.arange(len(frame))), index=frame.index, crs=way.crs)
+        frame = gpd.GeoDataFrame(frame, geometry=geoms)
+    record = replace(context.record, bounds=way.bounds, crs=label(way.source_crs))
     if kind is not None:
         frame = labelled(frame, keys, record)
-    return _Piece(frame, log, record, placed.operation, came_from, generated)
+    operation, generated = way.operation, ids is None
+    return Piece(frame, shapes, way.crs, log, record, operation, came_from, generated)
 
 
 def _columns(
-    table: pd.DataFrame, names: list[str], context: _Context, log: IssueLog
+    table: pd.DataFrame, names: list[str], context: Context, log: IssueLog
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """The attributes as the kind has them, ids first, and where each column came from."""
     import pandas as pd
@@ -345,11 +406,6 @@ def _columns(
     return table, came_from
 
 
-def _told(issue: Issue, ids: set[str]) -> bool:
-    """Whether a missing geometry has been explained already by what an earlier step found."""
-    return issue.code == "null_geometry" and issue.record_id in ids
-
-
 def _components(keys: LayerKeys, base: Path | None) -> Path | None:
     if keys.components is None:
         return None
@@ -357,40 +413,50 @@ def _components(keys: LayerKeys, base: Path | None) -> Path | None:
     return path if base is None or path.is_absolute() else base / path
 
 
-def _together(pieces: list[_Piece], kind: str | None, keys: LayerKeys) -> Loaded:
+def together(pieces: list[Piece], kind: str | None, keys: LayerKeys) -> Together:
     """The layers of all files as one."""
-    import geopandas as gpd
     import pandas as pd
 
-    frames = [p.frame for p in pieces]
-    if len(frames) == 1:
-        frame = frames[0]
-    else:
-        crs = next((f.crs for f in frames if f.crs is not None), None)
-        frames = [f if f.crs is not None or crs is None else f.set_crs(crs) for f in frames]
-        frame = gpd.GeoDataFrame(pd.concat(frames, ignore_index=True), crs=crs)
+    crs = next((p.crs for p in pieces if p.crs is not None), None)
+    frame = _one_frame([p.frame for p in pieces], crs)
+    shapes = pieces[0].shapes if len(pieces) == 1 else Several([p.shapes for p in pieces])
     log = IssueLog([issue for p in pieces for issue in p.log.rows])
     about = {
         "layer": pieces[0].source.layer or (kind or ""),
         "file": pieces[0].source.path,
     }
-    frame = checks.duplicates(frame, kind, keys, log, about)
+    frame = checks.duplicates(frame, kind, keys, log, about, shapes)
+    if keys.duplicates == "unite":
+        shapes = InMemory(frame.geometry.array)
     if not len(frame):
         log.add("warning", "empty_layer", "the layer has no records.", **about)
     elif kind is not None:
-        checks.look_over(frame, kind, log, about)
+        checks.look_over(frame, shapes, crs, kind, log, about)
     if kind in SUBJECT_LAYERS:
-        frame["record"] = number_records(frame)
+        frame["record"] = number_records(frame, shapes)
     frame.index = pd.RangeIndex(len(frame))
-    frame.attrs["wetgis"] = _meta(pieces, frame, log)
+    usable = int((shapes.types >= 0).sum())
+    frame.attrs["wetgis"] = _meta(pieces, len(frame), usable, log)
     operations = tuple(p.operation for p in pieces if p.operation is not None)
-    return Loaded(frame, tuple(log.rows), tuple(p.source for p in pieces), operations)
+    return Together(frame, crs, tuple(log.rows), tuple(p.source for p in pieces), operations)
 
 
-def _meta(pieces: list[_Piece], frame: geopandas.GeoDataFrame, log: IssueLog) -> dict[str, Any]:
+def _one_frame(frames: list[Any], crs: CRS | None) -> Any:
+    import geopandas as gpd
+    import pandas as pd
+
+    if len(frames) == 1:
+        return frames[0]
+    if not isinstance(frames[0], gpd.GeoDataFrame):
+        return pd.concat(frames, ignore_index=True)
+    frames = [f if f.crs is not None or crs is None else f.set_crs(crs) for f in frames]
+    return gpd.GeoDataFrame(pd.concat(frames, ignore_index=True), crs=crs)
+
+
+def _meta(pieces: list[Piece], records: int, usable: int, log: IssueLog) -> dict[str, Any]:
     counts = {
-        "records": len(frame),
-        "usable": int(frame.geometry.notna().sum()),
+        "records": records,
+        "usable": usable,
         **{f"{s}s": sum(i.severity == s for i in log.rows) for s in ("error", "warning", "note")},
         "repaired": sum(i.code == "repaired" for i in log.rows),
     }

@@ -13,8 +13,10 @@ from wetgis.sources.decode import RawLayer
 from wetgis.sources.keys import LayerKeys
 
 if TYPE_CHECKING:
-    import geopandas
     import pandas as pd
+
+    from wetgis.sources.figures import Shapes
+    from wetgis.sources.steps import Told
 
 __all__ = ["full_ids", "labelled", "number_records", "raw_notes"]
 
@@ -35,16 +37,18 @@ def full_ids(
     return names
 
 
-def raw_notes(raw: RawLayer, names: list[str], log: IssueLog, about: dict[str, str]) -> None:
-    """What the reader of the file has to say, as issues."""
-    for row in raw.closed:
+def raw_notes(
+    raw: RawLayer, told: Told, names: list[str], log: IssueLog, about: dict[str, str]
+) -> None:
+    """What the reader of the file has to say, and what was said of its geometries, as issues."""
+    for row in told.closed:
         text = "a ring was open; it was closed."
         log.add("note", "unclosed_ring", text, record_id=names[row], **about)
-    for row, text in raw.unreadable.items():
+    for row, text in told.unreadable.items():
         log.add(
             "error", "unreadable_record", text, record_id=names[row], effect="not used", **about
         )
-    for row, text in raw.open.items():
+    for row, text in told.open.items():
         log.add("error", "unclosed_ring", text, record_id=names[row], effect="not used", **about)
     if raw.lost:
         text = f"{raw.lost} records could not be read at all: the file is cut off or damaged."
@@ -58,9 +62,7 @@ def raw_notes(raw: RawLayer, names: list[str], log: IssueLog, about: dict[str, s
         log.add("warning" if code == "several_layers" else "note", code, text, **about)
 
 
-def labelled(
-    frame: geopandas.GeoDataFrame, keys: LayerKeys, record: SourceRecord
-) -> geopandas.GeoDataFrame:
+def labelled(frame: pd.DataFrame, keys: LayerKeys, record: SourceRecord) -> pd.DataFrame:
     """The columns that say where a feature comes from; a record's own go before the layer's."""
     import pandas as pd
 
@@ -81,7 +83,7 @@ def labelled(
     return frame
 
 
-def number_records(frame: geopandas.GeoDataFrame) -> pd.Series[Any]:
+def number_records(frame: Any, shapes: Shapes | None = None) -> pd.Series[Any]:
     """1 for each record, and the count of a repeated id, in an order that rows do not decide.
 
     Records of one id are counted in the order of their geometries' digests, then of their
@@ -89,8 +91,10 @@ def number_records(frame: geopandas.GeoDataFrame) -> pd.Series[Any]:
 
     Parameters
     ----------
-    frame : GeoDataFrame
+    frame : GeoDataFrame, or DataFrame with shapes
         With ``id``.
+    shapes : Shapes, optional
+        The geometries of a table that does not hold them.
 
     Returns
     -------
@@ -102,11 +106,15 @@ def number_records(frame: geopandas.GeoDataFrame) -> pd.Series[Any]:
     repeated = frame["id"].duplicated(keep=False).to_numpy()
     if not repeated.any():
         return out
+    if shapes is None:
+        from wetgis.sources.figures import InMemory
+
+        shapes = InMemory(frame.geometry.array)
     part = pd.DataFrame(frame[repeated])
     order = pd.DataFrame(
         {
             "id": part["id"].astype(object),
-            "shape": columns.geometry_digests(np.array(frame.geometry.array[repeated]), 64),
+            "shape": shapes.digests(np.flatnonzero(repeated)),
             "rest": [repr(r) for r in _attributes(part).itertuples(index=False)],
         },
         index=part.index,
