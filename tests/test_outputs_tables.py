@@ -169,7 +169,7 @@ def test_a_failed_run_leaves_nothing(
     tables.write_run(result, tmp_path)
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tables, "csv_text", full)

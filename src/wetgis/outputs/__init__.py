@@ -1,6 +1,7 @@
 """What a run leaves behind: tables, layers, a workbook, a page, words.
 
-Every writer takes a finished ``Screening`` and changes nothing in it. Files appear under their
+Every writer takes a ``Screening``, or a ``Finished`` run whose tables come in pieces, and changes
+nothing in it. Files appear under their
 final names only when they are complete.
 """
 
@@ -10,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from wetgis.outputs.pieces import Finished
     from wetgis.screening import Screening
 
-__all__ = ["write"]
+__all__ = ["write", "write_finished"]
 
 
 def write(screening: Screening, out_dir: str | Path, *, all_findings: bool = False) -> list[Path]:
@@ -41,15 +43,22 @@ def write(screening: Screening, out_dir: str | Path, *, all_findings: bool = Fal
     --------
     wetgis.outputs.tables.write_run : the tables alone.
     """
+    from wetgis.outputs.pieces import Finished
+
+    return write_finished(Finished.of(screening), out_dir, all_findings=all_findings)
+
+
+def write_finished(run: Finished, out_dir: str | Path, *, all_findings: bool = False) -> list[Path]:
+    """Write everything that a run leaves behind, whose tables come in pieces.
+
+    The same as ``write``, byte for byte: it is what ``write`` does.
+    """
+    from wetgis.outputs import geopackage, office, report, tables
     from wetgis.outputs.atomic import staged
-    from wetgis.outputs.geopackage import write_geopackage
-    from wetgis.outputs.office import write_workbook
-    from wetgis.outputs.report import write_report
-    from wetgis.outputs.tables import write_tables
 
     with staged(Path(out_dir)) as (folder, finals):
-        write_report(screening, folder / "report.html")
-        write_workbook(screening, folder / "screening.xlsx", all_findings=all_findings)
-        write_geopackage(screening, folder / "screening.gpkg", all_findings=all_findings)
-        write_tables(screening, folder, all_findings=all_findings)
+        report.write_report(run, folder / "report.html")
+        office.write_workbook(run, folder / "screening.xlsx", all_findings=all_findings)
+        geopackage.write_geopackage(run, folder / "screening.gpkg", all_findings=all_findings)
+        tables.write_tables(run, folder, all_findings=all_findings)
     return finals

@@ -23,13 +23,10 @@ from wetgis.outputs.palette import (
     SUBJECT_LINE,
     LayerStyle,
 )
+from wetgis.outputs.parquet import as_text
+from wetgis.outputs.pieces import Finished, in_order, issues_in_order, whole
 from wetgis.outputs.shapes import without_collections
-from wetgis.outputs.tables import (
-    as_text,
-    in_order,
-    issues_in_order,
-    shown_findings,
-)
+from wetgis.outputs.tables import shown_findings
 from wetgis.outputs.words import CAVEATS, PLACE_WORDS, STATUS_WORDS
 from wetgis.schema import SCHEMA_VERSION, SUBJECT_KINDS
 
@@ -61,7 +58,9 @@ _SHAPES = {2: "fill", 1: "line", 0: "point"}
 _TYPES = {2: "MultiPolygon", 1: "MultiLineString", 0: "MultiPoint"}
 
 
-def write_geopackage(screening: Screening, path: str | Path, *, all_findings: bool = False) -> None:
+def write_geopackage(
+    screening: Screening | Finished, path: str | Path, *, all_findings: bool = False
+) -> None:
     """Write a screening as a styled GeoPackage.
 
     Parameters
@@ -87,6 +86,7 @@ def write_geopackage(screening: Screening, path: str | Path, *, all_findings: bo
     OutputError
         Where the file cannot be written.
     """
+    screening = whole(screening)
     measures = in_order("measures", screening.measures)
     layers: dict[str, Any] = dict.fromkeys(
         ("buffer", "wetlands", "watercourses"), _none_like(measures)

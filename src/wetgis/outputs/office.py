@@ -14,13 +14,8 @@ import pandas as pd
 
 from wetgis.outputs.atomic import failed, replacing
 from wetgis.outputs.palette import STATUS_COLOURS
-from wetgis.outputs.tables import (
-    guard,
-    in_order,
-    issues_in_order,
-    plain,
-    shown_findings,
-)
+from wetgis.outputs.pieces import Finished, in_order, issues_in_order, whole
+from wetgis.outputs.tables import guard, plain, shown_findings
 from wetgis.outputs.text import headlines, issue_line, provisions
 from wetgis.outputs.words import (
     ANSWER_WORDS,
@@ -68,7 +63,9 @@ _FORMATS = {
 }  # fmt: skip
 
 
-def write_workbook(screening: Screening, path: str | Path, *, all_findings: bool = False) -> None:
+def write_workbook(
+    screening: Screening | Finished, path: str | Path, *, all_findings: bool = False
+) -> None:
     """Write a screening as an Excel workbook.
 
     Parameters
@@ -93,6 +90,7 @@ def write_workbook(screening: Screening, path: str | Path, *, all_findings: bool
     OutputError
         Where the file cannot be written.
     """
+    screening = whole(screening)
     import xlsxwriter
     from xlsxwriter.exceptions import XlsxWriterException
 

@@ -15,8 +15,9 @@ import shapely
 
 from wetgis.outputs import words
 from wetgis.outputs.palette import LAYER_STYLES, STATUS_COLOURS, SUBJECT_LINE
+from wetgis.outputs.parquet import as_text
+from wetgis.outputs.pieces import in_order
 from wetgis.outputs.shapes import Grid, encode
-from wetgis.outputs.tables import as_text, in_order
 from wetgis.outputs.text import rule_titles
 from wetgis.schema import (
     ANSWERS,

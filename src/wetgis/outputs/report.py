@@ -18,7 +18,8 @@ import pandas as pd
 from wetgis.outputs.atomic import replacing
 from wetgis.outputs.pagedata import LADDER, page_data, script_json
 from wetgis.outputs.palette import LAYER_STYLES, PLACE_COLOURS, STATUS_COLOURS
-from wetgis.outputs.tables import as_text, issues_in_order
+from wetgis.outputs.parquet import as_text
+from wetgis.outputs.pieces import Finished, issues_in_order, whole
 from wetgis.outputs.text import areas_line, headlines, issue_line, provisions
 from wetgis.outputs.words import (
     ANSWER_WORDS,
@@ -48,7 +49,7 @@ _ROWS_OF_AN_ISSUE = 200
 _SCRIPTS = ("core.js", "shapes.js", "map.js", "table.js", "sheet.js", "page.js")
 
 
-def write_report(screening: Screening, path: str | Path) -> None:
+def write_report(screening: Screening | Finished, path: str | Path) -> None:
     """Write a screening as one HTML page.
 
     Parameters
@@ -74,8 +75,9 @@ def write_report(screening: Screening, path: str | Path) -> None:
         temporary.write_text(page, encoding="utf-8", newline="\n")
 
 
-def report_html(screening: Screening) -> str:
+def report_html(screening: Screening | Finished) -> str:
     """The page as text; see ``write_report``."""
+    screening = whole(screening)
     fixed = _fixed(screening)
     template = _environment().get_template("report.html.j2")
     page, too_large = "", 1.0

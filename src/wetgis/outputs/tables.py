@@ -7,6 +7,8 @@ text, columns have fixed types, and neither the clock nor the index of a frame r
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +17,11 @@ import pandas as pd
 
 from wetgis.errors import InputError, WetgisError
 from wetgis.outputs.atomic import staged
-from wetgis.schema import CONTACT_COLUMNS, FINDING_COLUMNS, MEASURE_COLUMNS, SCHEMA_VERSION
+from wetgis.outputs.parquet import as_text, write_pieces
+from wetgis.outputs.pieces import SORTED_BY, Finished, finished, issues_in_order
+from wetgis.outputs.tally import Tally
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from wetgis.packs import Pack
     from wetgis.screening import Screening
 
@@ -27,37 +29,25 @@ __all__ = [
     "csv_text",
     "guard",
     "guarded",
+    "plain",
     "read_run",
     "shown_findings",
-    "write_parquet",
     "write_run",
     "write_tables",
 ]
 
-SUBJECT = ["subject_kind", "subject_id", "record"]
-#: What the rows of each table are sorted by.
-SORTED_BY = {
-    "measures": SUBJECT,
-    "findings": [*SUBJECT, "pack", "rule", "feature_kind", "feature_id"],
-    "contacts": [*SUBJECT, "feature_kind", "feature_id", "distance_ft"],
-    "parts": [*SUBJECT, "place"],
-}
-_SEVERITY_RANK = {"error": "0", "warning": "1", "note": "2"}
 #: A spreadsheet takes a text that begins like this for a formula; full-width forms too.
 _FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
-_ROWS_PER_GROUP = 65_536
-#: Text that a reader may compare with "" rather than with null.
-_TEXT = {*MEASURE_COLUMNS, *CONTACT_COLUMNS, *FINDING_COLUMNS, "place"}
 
 
 def write_run(
-    screening: Screening, out_dir: str | Path, *, all_findings: bool = False
+    screening: Screening | Finished, out_dir: str | Path, *, all_findings: bool = False
 ) -> list[Path]:
     """Write the tables of a run and ``run.json`` into a folder.
 
     Parameters
     ----------
-    screening : Screening
+    screening : Screening or Finished
         The result.
     out_dir : str or Path
         The folder; made where it does not exist.
@@ -81,35 +71,51 @@ def write_run(
     return finals
 
 
-def write_tables(screening: Screening, folder: Path, *, all_findings: bool = False) -> None:
+def write_tables(
+    run: Screening | Finished,
+    folder: Path,
+    *,
+    all_findings: bool = False,
+    tally: Tally | None = None,
+) -> None:
     """Write the files of ``write_run`` into a folder that exists, one after the other."""
     from wetgis.provenance import canonical_json
 
-    tables = {name: in_order(name, getattr(screening, name)) for name in SORTED_BY}
-    for name, frame in tables.items():
-        write_parquet(frame, folder / f"{name}.parquet")
-    tables["findings"] = shown_findings(tables["findings"], all_findings=all_findings)
-    tables["issues"] = issues_in_order(screening.issues)
-    tables["checklist"] = screening.checklist
-    for name in ("measures", "findings", "issues", "checklist"):
-        text = csv_text(tables[name])
-        (folder / f"{name}.csv").write_text(text, encoding="utf-8", newline="")
-    run = canonical_json(screening.provenance)
-    (folder / "run.json").write_bytes(run.encode("utf-8") if isinstance(run, str) else run)
+    run = finished(run)
+    tally = tally or Tally.of(run)
+    shapes = {
+        "measures": tally.subjects.all_shapes(),
+        "contacts": tally.contacts,
+        "parts": tally.parts,
+    }
+    for name in SORTED_BY:
+        pieces = run.read(name)
+        if name == "measures":
+            pieces = _into_csv(pieces, folder / "measures.csv")
+        elif name == "findings":
+            shown = partial(shown_findings, all_findings=all_findings)
+            pieces = _into_csv(pieces, folder / "findings.csv", shown)
+        write_pieces(pieces, folder / f"{name}.parquet", shapes.get(name))
+    for name, frame in {
+        "issues": issues_in_order(run.issues),
+        "checklist": run.checklist,
+    }.items():
+        path = folder / f"{name}.csv"
+        path.write_text(csv_text(frame), encoding="utf-8", newline="")
+    record = canonical_json(run.provenance)
+    (folder / "run.json").write_bytes(record.encode("utf-8") if isinstance(record, str) else record)
 
 
-def in_order(name: str, frame: pd.DataFrame) -> pd.DataFrame:
-    """A table sorted as it is stored: by text, whatever the order of the rows that came in."""
-    by = [column for column in SORTED_BY[name] if column in frame]
-    return frame.sort_values(by, kind="stable").reset_index(drop=True)
-
-
-def issues_in_order(issues: pd.DataFrame) -> pd.DataFrame:
-    """Issues by severity, the worst first, then by every other column."""
-    rank = issues["severity"].map(_SEVERITY_RANK).fillna("3")
-    by = ["_rank", *(c for c in issues.columns if c != "severity")]
-    ordered = issues.assign(_rank=rank).sort_values(by, kind="stable")
-    return ordered.drop(columns="_rank").reset_index(drop=True)
+def _into_csv(
+    pieces: Iterable[pd.DataFrame],
+    path: Path,
+    shown: Callable[[pd.DataFrame], pd.DataFrame] = lambda piece: piece,
+) -> Iterator[pd.DataFrame]:
+    """The pieces as they come; what is shown of each is in the CSV file when it has passed."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for number, piece in enumerate(pieces):
+            file.write(csv_text(shown(piece), header=number == 0))
+            yield piece
 
 
 def shown_findings(findings: pd.DataFrame, *, all_findings: bool = False) -> pd.DataFrame:
@@ -156,19 +162,6 @@ def _is_text(column: pd.Series) -> bool:
     return not (kinds.is_numeric_dtype(column) or kinds.is_datetime64_any_dtype(column))
 
 
-def as_text(column: pd.Series) -> pd.Series:
-    """A column as Python strings, with "" where there is no value."""
-    if isinstance(column.dtype, pd.StringDtype):
-        values = column.fillna("").to_numpy(dtype=object)
-    else:
-        known = column.notna().to_numpy()
-        everything = column.to_numpy(dtype=object)
-        values = np.array(
-            [str(v) if ok else "" for v, ok in zip(everything, known, strict=True)], dtype=object
-        )
-    return pd.Series(values, index=column.index, dtype="object")
-
-
 def plain(frame: pd.DataFrame) -> pd.DataFrame:
     """A table for people's programs: no geometry, no infinity, no text that is a formula.
 
@@ -191,78 +184,9 @@ def plain(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns, index=range(len(frame)))
 
 
-def csv_text(frame: pd.DataFrame) -> str:
+def csv_text(frame: pd.DataFrame, *, header: bool = True) -> str:
     """A table as CSV: UTF-8, newlines, the shortest numbers that read back the same."""
-    return str(plain(frame).to_csv(index=False, lineterminator="\n"))
-
-
-def write_parquet(frame: pd.DataFrame, path: Path) -> None:
-    """Write a table as Parquet, as GeoParquet (WKB) where it has a geometry."""
-    import pyarrow.parquet as pq
-
-    pq.write_table(
-        arrow_table(frame),
-        path,
-        row_group_size=_ROWS_PER_GROUP,
-        version="2.6",
-        data_page_version="1.0",
-        compression="zstd",
-        compression_level=6,
-        use_dictionary=True,
-        write_statistics=True,
-    )
-
-
-def arrow_table(frame: pd.DataFrame) -> pa.Table:
-    """A table with fixed types: 64-bit numbers, UTF-8 text, WKB; no index of pandas."""
-    import pyarrow as pa
-
-    columns, meta = {}, {"wetgis": json.dumps({"schema_version": SCHEMA_VERSION})}
-    for position, name in enumerate(str(c) for c in frame.columns):
-        column = frame.iloc[:, position]
-        if str(column.dtype) == "geometry":
-            columns[name], meta["geo"] = _wkb(name, column)
-        else:
-            columns[name] = _arrow_column(name, column)
-    return pa.table(columns).replace_schema_metadata(meta)
-
-
-def _arrow_column(name: str, column: pd.Series) -> Any:
-    import pyarrow as pa
-
-    kinds = pd.api.types
-    if kinds.is_bool_dtype(column):
-        return pa.array(column, type=pa.bool_(), from_pandas=True)
-    if kinds.is_integer_dtype(column):
-        return pa.array(column, type=pa.int64(), from_pandas=True)
-    if kinds.is_float_dtype(column):
-        values = column.to_numpy(dtype="float64", na_value=np.nan) + 0.0
-        return pa.array(values, mask=np.isnan(values))
-    if kinds.is_datetime64_any_dtype(column):
-        return pa.array(column, from_pandas=True)
-    text = as_text(column)
-    missing = None if name in _TEXT else column.isna().to_numpy()
-    return pa.array(text.to_numpy(dtype=object), type=pa.string(), mask=missing)
-
-
-def _wkb(name: str, column: pd.Series) -> tuple[Any, str]:
-    """A geometry column and its GeoParquet metadata."""
-    import pyarrow as pa
-    import shapely
-
-    geoms = np.asarray(column.array, dtype=object)
-    known = geoms[~shapely.is_missing(geoms)]
-    one_each = np.unique(shapely.get_type_id(known), return_index=True)[1]
-    types = sorted(geom.geom_type for geom in known[one_each])
-    about: dict[str, Any] = {"encoding": "WKB", "geometry_types": types}
-    crs = column.array.crs  # type: ignore[union-attr, unused-ignore]
-    about["crs"] = None if crs is None else crs.to_json_dict()
-    filled = known[~shapely.is_empty(known)]
-    if len(filled):
-        about["bbox"] = shapely.total_bounds(filled).tolist()
-    wkb = shapely.to_wkb(geoms, byte_order=1, flavor="iso")
-    geo = {"version": "1.1.0", "primary_column": name, "columns": {name: about}}
-    return pa.array(wkb, type=pa.binary()), json.dumps(geo, sort_keys=True)
+    return str(plain(frame).to_csv(index=False, header=header, lineterminator="\n"))
 
 
 def read_run(folder: str | Path) -> dict[str, Any]:

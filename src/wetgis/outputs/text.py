@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from wetgis.outputs.pieces import Finished
+from wetgis.outputs.tally import AREAS, Findings, Subjects
 from wetgis.outputs.words import (
     ANSWER_WORDS,
     CITE_WORDS,
@@ -23,7 +26,7 @@ from wetgis.outputs.words import (
     needed,
     with_unit,
 )
-from wetgis.schema import EPS_SQFT, FINDING_SEVERITIES, NUMBER_COLUMNS, STATUSES, SUBJECT_KINDS
+from wetgis.schema import EPS_SQFT, FINDING_SEVERITIES, NUMBER_COLUMNS, SUBJECT_KINDS
 
 if TYPE_CHECKING:
     from wetgis.screening import Screening
@@ -40,6 +43,7 @@ __all__ = [
     "provisions",
     "rule_titles",
     "summary",
+    "summary_of",
 ]
 
 _SUBJECT = ["subject_kind", "subject_id", "record"]
@@ -68,7 +72,7 @@ def _met_and(parts: Iterable[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 2 else words)
 
 
-def headlines(screening: Screening) -> list[str]:
+def headlines(run: Screening | Subjects) -> list[str]:
     """The result in a sentence for each kind of subject.
 
     Returns
@@ -77,23 +81,18 @@ def headlines(screening: Screening) -> list[str]:
         As "97 of 240 parcels reach a mapped wetland, a watercourse or their buffer (56 the wetland
         or watercourse itself); 26 more have an indicator only."
     """
-    measures = screening.measures
-    if len(measures) == 0:
+    subjects = run if isinstance(run, Subjects) else Subjects.of([run.measures])
+    if not subjects.count:
         return ["There were no subjects to screen."]
-    sentences = []
-    for kind in SUBJECT_KINDS:
-        status = measures.loc[measures["subject_kind"] == kind, "status"]
-        if len(status):
-            sentences.append(_sentence(kind, status))
-    return sentences
+    counts = {kind: subjects.of_kind(kind) for kind in SUBJECT_KINDS}
+    return [_sentence(kind, count) for kind, count in counts.items() if count]
 
 
-def _sentence(kind: str, status: pd.Series) -> str:
-    n = {s: int((status == s).sum()) for s in STATUSES}
+def _sentence(kind: str, n: Counter[str]) -> str:
     near = n["on_feature"] + n["in_buffer"] + n["touching"]
-    of = counted(len(status), kind)
-    if len(status) == 1:
-        return f"The {kind}: {STATUS_WORDS[status.iloc[0]].lower()}."
+    of = counted(n.total(), kind)
+    if n.total() == 1:
+        return f"The {kind}: {STATUS_WORDS[next(iter(n))].lower()}."
     text = f"{near:,} of {of} reach a mapped wetland, a watercourse or their buffer"
     if near == 0:
         text = f"None of {of} reaches a mapped wetland, a watercourse or their buffer"
@@ -115,54 +114,50 @@ def _have(n: int) -> str:
     return "has" if n == 1 else "have"
 
 
-def provisions(screening: Screening) -> list[Provision]:
+def provisions(run: Screening | Finished, findings: Findings | None = None) -> list[Provision]:
     """What each rule came to over all subjects, the gravest first.
 
-    Rules that no subject meets and that could be told everywhere are left out.
+    Rules that no subject meets and that could be told everywhere are left out. ``findings`` is
+    what the run's findings add up to, where that is known already.
     """
-    findings = screening.findings
-    titles = rule_titles(screening)
-    made: list[Provision] = []
-    for (pack, rule), rows in findings.groupby(["pack", "rule"], sort=True):
-        met = rows[rows["outcome"] == "met"]
-        unsure = rows[rows["outcome"] == "undetermined"]
-        if len(met) + len(unsure) == 0:
-            continue
-        first = rows.iloc[0]
-        needs = {need for text in set(unsure["needs"]) for need in needed(text)}
-        made.append(
-            Provision(
-                pack=str(pack),
-                rule=str(rule),
-                title=titles.get((str(pack), str(rule)), ""),
-                says=str(first["says"]),
-                cite=str(first["cite"]),
-                cite_status=str(first["cite_status"]),
-                severity=str(first["severity"]),
-                answers=tuple(sorted(set(met["answer"]))),
-                met=_subjects(met),
-                undetermined=_subjects(unsure),
-                doubtful=_subjects(rows[rows["doubt"].fillna("") != ""]),
-                needs=tuple(sorted(needs)),
-            )
+    findings = findings or Findings.of(_pieces(run, "findings"))
+    titles = rule_titles(run)
+    made = [
+        Provision(
+            pack=pack,
+            rule=name,
+            title=titles.get((pack, name), ""),
+            says=rule.says,
+            cite=rule.cite,
+            cite_status=rule.cite_status,
+            severity=rule.severity,
+            answers=tuple(sorted(rule.answers)),
+            met=rule.met,
+            undetermined=rule.undetermined,
+            doubtful=rule.doubtful,
+            needs=tuple(sorted(rule.needs)),
         )
+        for (pack, name), rule in findings.rules.items()
+        if rule.met + rule.undetermined > 0
+    ]
     rank = {severity: i for i, severity in enumerate(FINDING_SEVERITIES)}
     return sorted(
         made, key=lambda p: (p.met == 0, rank.get(p.severity, 99), -p.met, p.pack, p.rule)
     )
 
 
-def rule_titles(screening: Screening) -> dict[tuple[str, str], str]:
+def _pieces(run: Screening | Finished, name: str) -> Iterable[pd.DataFrame]:
+    """A table in pieces; one in memory is a piece by itself, for a sum in any order."""
+    return run.read(name) if isinstance(run, Finished) else [getattr(run, name)]
+
+
+def rule_titles(run: Screening | Finished) -> dict[tuple[str, str], str]:
     """The title of each rule, as far as the packs are at hand."""
     titles: dict[tuple[str, str], str] = {}
-    for pack in screening.packs:
+    for pack in run.packs:
         for rule in getattr(pack, "rules", ()):
             titles[(str(pack.id), str(rule.id))] = str(getattr(rule, "title", ""))
     return titles
-
-
-def _subjects(rows: pd.DataFrame) -> int:
-    return len(rows[_SUBJECT].drop_duplicates())
 
 
 def _several(text: Any) -> list[str]:
@@ -197,10 +192,10 @@ def issue_line(issues: pd.DataFrame) -> str:
     return f"About the input: {_met_and(parts)}."
 
 
-def lines(screening: Screening, *, limit: int = 12) -> list[str]:
+def lines(run: Screening | Finished, *, limit: int = 12) -> list[str]:
     """What each rule came to, a line a rule; what is left out is counted in the last line."""
     made = []
-    several = provisions(screening)
+    several = provisions(run)
     for p in several[:limit]:
         kinds = f"{p.met:,} met" if p.met else ""
         unsure = f"{p.undetermined:,} cannot be told" if p.undetermined else ""
@@ -233,32 +228,36 @@ def summary(screening: Screening, *, limit: int = 12) -> str:
     str
         Title, headlines, areas, a line a rule, the issues, and the caveat.
     """
-    text = [screening.title or "Screening", *headlines(screening)]
-    areas = areas_line(screening.measures)
+    return summary_of(Finished.of(screening), limit=limit)
+
+
+def summary_of(run: Finished, *, limit: int = 12) -> str:
+    """The same for a run whose tables come in pieces."""
+    subjects = Subjects.of(run.read("measures"))
+    text = [run.title or "Screening", *headlines(subjects)]
+    areas = areas_line(subjects)
     if areas:
         text.append(areas)
-    told = lines(screening, limit=limit)
+    told = lines(run, limit=limit)
     if told:
         text += ["", "Findings", *(f"  {line}" for line in told)]
-    text += ["", issue_line(screening.issues)]
+    text += ["", issue_line(run.issues)]
     text.append("This is a screening. The officials whom the law names determine.")
     return "\n".join(text)
 
 
-def areas_line(measures: pd.DataFrame) -> str:
+def areas_line(measures: pd.DataFrame | Subjects) -> str:
     """The sums over parcels (over footprints where there are none) of what is known."""
+    subjects = measures if isinstance(measures, Subjects) else Subjects.of([measures])
+    words = dict(zip(AREAS, ("in wetlands", "in watercourses", "in the buffer"), strict=True))
     for kind in ("parcel", "footprint", "project"):
-        rows = measures[measures["subject_kind"] == kind]
-        if len(rows) == 0:
+        if not subjects.of_kind(kind):
             continue
         parts = []
-        for column, word in (
-            ("wetland_sqft", "in wetlands"),
-            ("watercourse_sqft", "in watercourses"),
-            ("buffer_sqft", "in the buffer"),
-        ):
-            if rows[column].notna().any():
-                parts.append(f"{with_unit(float(rows[column].sum()), 'sqft')} {word}")
+        for column, word in words.items():
+            area_sqft = subjects.area_sqft(kind, column)
+            if area_sqft is not None:
+                parts.append(f"{with_unit(area_sqft, 'sqft')} {word}")
         return f"Of the {kind}s, {_met_and(parts)}." if parts else ""
     return ""
 
