@@ -95,8 +95,9 @@ class _Column:
 
         start = 0
         try:
-            # a buffer, lest a group of rows be read as a whole
-            with pq.ParquetFile(self.found.dataset.gdal, buffer_size=1 << 20) as file:
+            # read as it is decoded: neither a group of rows nor the whole column beforehand
+            options = {"buffer_size": 1 << 20, "pre_buffer": False}
+            with pq.ParquetFile(self.found.dataset.gdal, **options) as file:
                 for batch in file.iter_batches(self.chunk, columns=[self.name], use_threads=False):
                     column = batch.column(0)
                     column = getattr(column, "storage", column)

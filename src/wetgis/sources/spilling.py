@@ -78,7 +78,7 @@ def load_to(
     *,
     base: Path | None = None,
     near: placing.Near | None = None,
-    chunk: int = 20_000,
+    chunk: int = 5_000,
 ) -> LoadedTo:
     """Read a layer as `load` does, without ever holding all of its geometries.
 
@@ -96,7 +96,8 @@ def load_to(
     sink : Sink
         Takes the geometries.
     chunk : int
-        How many records are in memory at once; twice as many where two threads work.
+        How many records are read, moved and mended at once; fewer where they are large. Two
+        threads work, so that a few times as many are in memory.
     """
     if chunk < 1:
         raise UsageError("chunk must be at least 1.")

@@ -16,9 +16,9 @@ import shapely
 from wetgis.issuelog import Issue
 from wetgis.sources import columns, placing
 from wetgis.sources.figures import Figures, InMemory, OnDisk, Shapes
-from wetgis.sources.wkb import Decoded, Ints, Objects, decoded
+from wetgis.sources.wkb import Decoded, Ints, Objects, decoded, plain_boxes
 from wetgis.validity import Causes, Screened, mend, screened, screening_issues
-from wetgis.workers import in_order
+from wetgis.workers import hand_back, in_order
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["Passage", "Steps", "Stream", "Told", "passage_of"]
 
 Append = Callable[[Objects], None]
+
+#: Bytes of WKB that go through the steps at once; made into geometries they take some times more.
+PART = 2 << 20
 
 
 class Stream(Protocol):
@@ -189,6 +192,7 @@ class _InParts:
             figures.append(figure)
             if append is not None:
                 append(ready.geoms)
+        hand_back(len(steps.names))
         return told, OnDisk(Figures.joined(figures), lambda rows: self._again(rows, steps, way))
 
     def _again(self, rows: Ints, steps: Steps, way: placing.Way) -> Iterator[tuple[Ints, Objects]]:
@@ -199,10 +203,10 @@ class _InParts:
 
     def _parts(self) -> Iterator[_Encoded]:
         start = 0
-        for column in self._stream.batches():
-            if len(column):
+        for batch in self._stream.batches():
+            for column in _cut(batch):
                 yield _Encoded(start, column)
-            start += len(column)
+                start += len(column)
 
 
 @dataclass(frozen=True)
@@ -218,13 +222,9 @@ class _Encoded:
 
     def boxes(self, dimensions: tuple[int, ...]) -> placing.Boxes:
         """Those of all, most of them without making a geometry."""
-        from wetgis.sources.wkbkernel import plain_boxes
-
-        data, starts = _bytes(self.column)
         boxes = np.full((len(self.column), 4), np.nan)
-        # without a choice of dimensions everything stays
-        usual = np.array([not dimensions or d in dimensions for d in range(3)])
-        plain = plain_boxes(data, starts, usual, boxes)
+        plain, found = plain_boxes(*_bytes(self.column), dimensions)
+        boxes[plain] = found
         rest = np.flatnonzero(~plain & ~np.asarray(self.column.is_null()))
         if len(rest):
             boxes[rest] = _boxes(self.some(rest + self.start).geoms, dimensions)
@@ -235,6 +235,17 @@ class _Encoded:
         first, last = np.searchsorted(wanted, [self.start, self.start + len(self.column)])
         rows = wanted[first:last]
         return decoded(_objects(self.column.take(rows - self.start)), rows)
+
+
+def _cut(column: Any) -> Iterator[Any]:
+    """A column in slices of some megabytes, or of one value that is larger."""
+    _, starts = _bytes(column)
+    first = 0
+    while first < len(column):
+        last = int(np.searchsorted(starts, starts[first] + PART, side="right")) - 1
+        last = min(max(last, first + 1), len(column))
+        yield column.slice(first, last - first)
+        first = last
 
 
 def _bytes(column: Any) -> tuple[np.ndarray[Any, np.dtype[np.uint8]], Ints]:

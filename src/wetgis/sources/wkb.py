@@ -9,13 +9,23 @@ import numpy as np
 
 from wetgis.workers import in_chunks
 
-__all__ = ["CURVES", "Decoded", "decoded", "wkb_kinds"]
+__all__ = ["CURVES", "Decoded", "decoded", "plain_boxes", "wkb_kinds"]
 
 Objects = np.ndarray[Any, np.dtype[np.object_]]
 Ints = np.ndarray[Any, np.dtype[np.int64]]
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 #: WKB types that GDAL keeps as curves; they are read again as chords.
 CURVES = {8, 9, 10, 11, 12, 13, 14}
+
+#: How plain geometries begin: dimension, least count of vertices, the bytes before that count.
+#: A line; a polygon of one ring; one such polygon by itself in a collection of polygons.
+_PLAIN = (
+    (1, 2, b"\1\2\0\0\0"),
+    (2, 4, b"\1\3\0\0\0\1\0\0\0"),
+    (2, 4, b"\1\6\0\0\0\1\0\0\0\1\3\0\0\0\1\0\0\0"),
+)
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,65 @@ def wkb_kinds(wkb: Any) -> set[int]:
             number = int.from_bytes(head[1:5], "little" if head[0] == 1 else "big")
             kinds.add((number & 0x0FFFFFFF) % 1000)
     return kinds
+
+
+def plain_boxes(
+    data: Bytes, starts: Ints, dimensions: tuple[int, ...]
+) -> tuple[Flags, np.ndarray[Any, np.dtype[np.float64]]]:
+    """Which geometries are plain, by their bytes alone, and the boxes of these, in order.
+
+    Plain are lines and polygons of one path in two dimensions, whose bytes hold what they should,
+    every number finite and every ring closed: nothing is to be said of them, and most are such.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+        WKB, one after the other.
+    starts : ndarray of int
+        Where each begins, n + 1.
+    dimensions : tuple of int
+        What counts as plain: 1 lines, 2 areas; empty: both.
+    """
+    sizes = np.diff(starts)
+    heads = np.zeros(len(sizes), dtype=np.int64)  # bytes before the vertices; 0 is not plain
+    counts = np.zeros(len(sizes), dtype=np.int64)
+    for dimension, least, begin in _PLAIN:
+        if dimensions and dimension not in dimensions:
+            continue
+        head = len(begin) + 4
+        rows = np.flatnonzero(sizes >= head + 16 * least)
+        begun = data[starts[rows, None] + np.arange(head)]
+        count = np.ascontiguousarray(begun[:, -4:]).view("<u4")[:, 0].astype(np.int64)
+        fits = (begun[:, :-4] == np.frombuffer(begin, np.uint8)).all(axis=1)
+        fits &= (count >= least) & (sizes[rows] == head + 16 * count)
+        heads[rows[fits]], counts[rows[fits]] = head, count[fits]
+    plain = heads > 0
+    xy = _vertices(data, starts, heads)
+    counts = counts[plain]
+    last = np.cumsum(counts)
+    first = last - counts
+    boxes = np.empty((len(counts), 4))
+    if len(counts):
+        for axis in (0, 1):
+            column = np.ascontiguousarray(xy[:, axis])
+            boxes[:, axis] = np.minimum.reduceat(column, first)
+            boxes[:, axis + 2] = np.maximum.reduceat(column, first)
+    # one number that is not finite is in the box as well
+    sound = np.isfinite(boxes).all(axis=1)
+    sound &= (xy[first] == xy[last - 1]).all(axis=1) | (heads[plain] == len(_PLAIN[0][2]) + 4)
+    plain[plain] = sound
+    return plain, boxes[sound]
+
+
+def _vertices(data: Bytes, starts: Ints, heads: Ints) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The vertices of geometries one after the other, of those that have bytes before them."""
+    here = data[starts[0] : starts[-1]]
+    inside = np.repeat(heads > 0, np.diff(starts)) if (heads == 0).any() else None
+    inside = np.ones(len(here), dtype=bool) if inside is None else inside
+    for head in np.unique(heads[heads > 0]).tolist():
+        rows = np.flatnonzero(heads == head)
+        inside[starts[rows, None] - starts[0] + np.arange(head)] = False
+    return here[inside].view("<f8").reshape(-1, 2)
 
 
 def _decode_many(wkb: Any) -> Any:
