@@ -14,7 +14,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-__all__ = ["Geometries", "Grid", "encode", "simple_parts", "without_collections"]
+__all__ = ["Geometries", "Grid", "as_multi", "encode", "simple_parts", "without_collections"]
 
 Geometries = NDArray[np.object_]
 
@@ -107,6 +107,24 @@ def without_collections(geoms: Geometries) -> Geometries:
         places, group = np.unique(owner[chosen], return_inverse=True)
         if len(places):
             geoms[of[places]] = make(parts[chosen], indices=group)
+    return geoms
+
+
+def as_multi(geoms: Geometries) -> Geometries:
+    """Geometries in which a single point, line or area is one of several.
+
+    Examples
+    --------
+    >>> [g.geom_type for g in as_multi(np.array([shapely.Point(1, 1), shapely.MultiPoint()]))]
+    ['MultiPoint', 'MultiPoint']
+    """
+    geoms = geoms.copy()
+    makers = {0: shapely.multipoints, 1: shapely.multilinestrings, 3: shapely.multipolygons}
+    kinds = shapely.get_type_id(geoms)
+    for kind, make in makers.items():
+        chosen = np.flatnonzero(kinds == kind)
+        if len(chosen):
+            geoms[chosen] = make(geoms[chosen], indices=np.arange(len(chosen)))
     return geoms
 
 
