@@ -5,7 +5,8 @@ Ids stay text with their leading zeros, numbers stay numbers, and no cell is a f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,9 @@ import pandas as pd
 
 from wetgis.outputs.atomic import failed, replacing
 from wetgis.outputs.palette import STATUS_COLOURS
-from wetgis.outputs.pieces import Finished, in_order, issues_in_order, whole
+from wetgis.outputs.pieces import Finished, finished, issues_in_order, sized
 from wetgis.outputs.tables import guard, plain, shown_findings
+from wetgis.outputs.tally import Tally
 from wetgis.outputs.text import headlines, issue_line, provisions
 from wetgis.outputs.words import (
     ANSWER_WORDS,
@@ -40,6 +42,9 @@ _OPTIONS = {
 }
 #: A tenth of what a sheet can hold: a county's tables would make a workbook that nobody can open.
 _ROWS_OF_A_SHEET = 100_000
+#: Rows of a table that are written at once; a column is as wide as the first thousand ask for.
+_ROWS_AT_ONCE = 4_000
+_ROWS_OF_A_WIDTH = 1_000
 _LONGEST_CELL = 32_767
 _TEXT_WIDTH = 92
 _WIDE = {"says": 60, "note": 40, "message": 60, "effect": 40, "cite": 22, "needs": 26, "source": 26}
@@ -64,18 +69,24 @@ _FORMATS = {
 
 
 def write_workbook(
-    screening: Screening | Finished, path: str | Path, *, all_findings: bool = False
+    run: Screening | Finished,
+    path: str | Path,
+    *,
+    all_findings: bool = False,
+    tally: Tally | None = None,
 ) -> None:
     """Write a screening as an Excel workbook.
 
     Parameters
     ----------
-    screening : Screening
-        The result.
+    run : Screening or Finished
+        The result; no more of a table is read than fits on its sheet.
     path : str or Path
         The file; it is replaced where it exists.
     all_findings : bool
         Also write findings that are ``not_met``.
+    tally : Tally, optional
+        What the run comes to, where that is known already.
 
     Notes
     -----
@@ -90,28 +101,30 @@ def write_workbook(
     OutputError
         Where the file cannot be written.
     """
-    screening = whole(screening)
     import xlsxwriter
     from xlsxwriter.exceptions import XlsxWriterException
 
-    findings = in_order("findings", screening.findings)
+    run = finished(run)
+    tally = tally or Tally.of(run)
+    shown = partial(shown_findings, all_findings=all_findings)
+    count = tally.findings.rows(not_met=all_findings)
     tables = {
-        "Measures": in_order("measures", screening.measures),
-        "Findings": shown_findings(findings, all_findings=all_findings),
-        "Contacts": in_order("contacts", screening.contacts),
-        "Checklist": screening.checklist,
-        "Issues": issues_in_order(screening.issues),
+        "Measures": (run.read("measures"), run.counts["measures"]),
+        "Findings": (map(shown, run.read("findings")), count),
+        "Contacts": (run.read("contacts"), run.counts["contacts"]),
+        "Checklist": ([run.checklist], len(run.checklist)),
+        "Issues": ([issues_in_order(run.issues)], len(run.issues)),
     }
     with replacing(Path(path)) as temporary:
         book = xlsxwriter.Workbook(str(temporary), _OPTIONS)
         try:
             colours = {name: {"bg_color": colour} for name, colour in STATUS_COLOURS.items()}
             formats = {name: book.add_format(kind) for name, kind in (_FORMATS | colours).items()}
-            _summary(book.add_worksheet("Summary"), screening, formats)
-            for name, frame in tables.items():
-                _table(book.add_worksheet(name), _with_words(frame), formats)
-            _columns(book.add_worksheet("Columns"), tables["Measures"], formats)
-            book.set_properties({"title": guard(screening.title), "comments": _about()})
+            _summary(book.add_worksheet("Summary"), run, tally, formats)
+            for name, (pieces, rows) in tables.items():
+                _table(book.add_worksheet(name), map(_with_words, pieces), rows, formats)
+            _columns(book.add_worksheet("Columns"), tally.subjects.columns, formats)
+            book.set_properties({"title": guard(run.title), "comments": _about()})
             book.close()
         except XlsxWriterException as error:
             raise failed(Path(path), error) from error
@@ -132,7 +145,7 @@ def write_book(tables: Mapping[str, pd.DataFrame], path: str | Path, title: str)
         try:
             formats = {name: book.add_format(kind) for name, kind in _FORMATS.items()}
             for name, frame in tables.items():
-                _table(book.add_worksheet(name), frame, formats)
+                _table(book.add_worksheet(name), [frame], len(frame), formats)
             book.set_properties({"title": guard(title), "comments": _about()})
         finally:
             book.close()
@@ -142,7 +155,7 @@ def _about() -> str:
     return f"wetgis, schema version {SCHEMA_VERSION}. A screening, not a determination."
 
 
-def _summary(sheet: Any, screening: Screening, formats: dict[str, Any]) -> None:
+def _summary(sheet: Any, run: Finished, tally: Tally, formats: dict[str, Any]) -> None:
     """The first sheet: what was found, in words."""
     sheet.hide_gridlines(2)
     sheet.set_landscape()
@@ -150,7 +163,7 @@ def _summary(sheet: Any, screening: Screening, formats: dict[str, Any]) -> None:
     sheet.set_column(0, 0, 36)
     sheet.set_column(1, 1, _TEXT_WIDTH)
     sheet.set_column(2, 4, 17)
-    for number, (style, *cells) in enumerate(_summary_rows(screening)):
+    for number, (style, *cells) in enumerate(_summary_rows(run, tally)):
         longest = max((len(c) for c in cells[1:2]), default=0)
         if style == "text":
             sheet.set_row(number, 15 * max(1, -(-longest // _TEXT_WIDTH)))
@@ -162,20 +175,19 @@ def _summary(sheet: Any, screening: Screening, formats: dict[str, Any]) -> None:
                 sheet.write_number(number, column, value, formats["count"])
 
 
-def _summary_rows(screening: Screening) -> list[tuple[Any, ...]]:
+def _summary_rows(run: Finished, tally: Tally) -> list[tuple[Any, ...]]:
     """The rows of the first sheet: how they look, then their cells."""
-    rows: list[tuple[Any, ...]] = [("title", screening.title or "Screening")]
+    rows: list[tuple[Any, ...]] = [("title", run.title or "Screening")]
     rows.append(("heading", "What was found", ""))
-    rows += [("text", "", told) for told in headlines(screening)]
-    rows += [("text", "", issue_line(screening.issues)), ("text",)]
+    rows += [("text", "", told) for told in headlines(tally.subjects)]
+    rows += [("text", "", issue_line(run.issues)), ("text",)]
     rows.append(("heading", "By status", "What it means", "Subjects"))
-    status = screening.measures["status"]
     for name in STATUSES:
-        count = int((status == name).sum())
+        count = tally.subjects.of_status(name)
         rows.append(("text", STATUS_WORDS[name], STATUS_MEANINGS[name], count))
     rows += [("text",)]
     rows.append(("heading", "By provision", "What it asks", "Met", "Cannot be told", "In doubt"))
-    for p in provisions(screening):
+    for p in provisions(run, tally.findings):
         answers = " or ".join(ANSWER_WORDS.get(a, a) for a in p.answers)
         text = ": ".join(part for part in (p.title, p.says) if part)
         text += f" Where met: {answers}." if answers else ""
@@ -188,21 +200,19 @@ def _cell(text: str) -> str:
     return text if len(text) <= _LONGEST_CELL else text[: _LONGEST_CELL - 1] + "…"
 
 
-def _table(sheet: Any, frame: pd.DataFrame, formats: dict[str, Any]) -> None:
-    """A table with a frozen first row and a filter."""
-    whole, rows = len(frame), min(len(frame), _ROWS_OF_A_SHEET - 2)
-    frame = plain(frame.iloc[:rows])
-    names = [str(name) for name in frame.columns]
-    for j, name in enumerate(names):
-        how = formats[_format_of(name, frame.iloc[:, j])]
-        sheet.set_column(j, j, _width(name, frame.iloc[:, j]), how)
-    sheet.set_row(0, 32)
-    for j, name in enumerate(names):
-        sheet.write_string(0, j, name, formats["header"])
-        words = _words_of(name)
-        if words:
-            sheet.write_comment(0, j, words, {"x_scale": 1.2, "y_scale": 0.6})
-    _write_rows(sheet, frame)
+def _table(sheet: Any, pieces: Iterable[pd.DataFrame], whole: int, formats: dict[str, Any]) -> None:
+    """A table of so many rows, with a frozen first row and a filter."""
+    rows = min(whole, _ROWS_OF_A_SHEET - 2)
+    written = 0
+    names: list[str] = []
+    for frame in map(plain, sized(pieces, _ROWS_AT_ONCE)):
+        if not names:
+            names = [str(name) for name in frame.columns]
+            _head(sheet, names, frame.iloc[:rows], formats)
+        _write_rows(sheet, frame.iloc[: rows - written], written + 1)
+        written = min(rows, written + len(frame))
+        if written == rows:
+            break
     if rows < whole:
         told = f"The first {rows:,} of {whole:,} rows; the CSV and Parquet files have all."
         sheet.write_string(rows + 1, 0, told)
@@ -215,7 +225,21 @@ def _table(sheet: Any, frame: pd.DataFrame, formats: dict[str, Any]) -> None:
         _colour(sheet, names.index("status"), rows, formats)
 
 
-def _write_rows(sheet: Any, frame: pd.DataFrame) -> None:
+def _head(sheet: Any, names: list[str], first: pd.DataFrame, formats: dict[str, Any]) -> None:
+    """The first row of a table, and how its columns look; ``first`` has its first rows."""
+    for j, name in enumerate(names):
+        how = formats[_format_of(name, first.iloc[:, j])]
+        sheet.set_column(j, j, _width(name, first.iloc[:, j]), how)
+    sheet.set_row(0, 32)
+    for j, name in enumerate(names):
+        sheet.write_string(0, j, name, formats["header"])
+        words = _words_of(name)
+        if words:
+            sheet.write_comment(0, j, words, {"x_scale": 1.2, "y_scale": 0.6})
+
+
+def _write_rows(sheet: Any, frame: pd.DataFrame, top: int) -> None:
+    """Rows of a table from a row of the sheet on."""
     columns: list[tuple[bool, list[Any]]] = []
     for j in range(frame.shape[1]):
         column = frame.iloc[:, j]
@@ -230,9 +254,9 @@ def _write_rows(sheet: Any, frame: pd.DataFrame) -> None:
             value = values[i]
             if not numeric:
                 if value:
-                    write_string(i + 1, j, _cell(value))
+                    write_string(top + i, j, _cell(value))
             elif value == value:
-                write_number(i + 1, j, value)
+                write_number(top + i, j, value)
 
 
 def _format_of(name: str, column: pd.Series) -> str:
@@ -249,7 +273,7 @@ def _width(name: str, column: pd.Series) -> float:
         return _WIDE[name]
     if pd.api.types.is_numeric_dtype(column):
         return 13
-    longest = int(column.iloc[:1000].astype(str).str.len().max()) if len(column) else 0
+    longest = int(column.iloc[:_ROWS_OF_A_WIDTH].astype(str).str.len().max()) if len(column) else 0
     return float(min(max(11, longest + 2), 40))
 
 
@@ -276,13 +300,13 @@ def _with_words(frame: pd.DataFrame) -> pd.DataFrame:
     return made
 
 
-def _columns(sheet: Any, measures: pd.DataFrame, formats: dict[str, Any]) -> None:
+def _columns(sheet: Any, measured: Iterable[str], formats: dict[str, Any]) -> None:
     """What each column of the measures is."""
     sheet.set_column(0, 0, 28)
     sheet.set_column(1, 2, 30)
     for j, name in enumerate(("column", "words", "unit")):
         sheet.write_string(0, j, name, formats["header"])
-    names = [str(c) for c in measures.columns if c != "geometry"]
+    names = [name for name in measured if name != "geometry"]
     for i, name in enumerate(names, start=1):
         sheet.write_string(i, 0, guard(name))
         sheet.write_string(i, 1, COLUMN_WORDS.get(name, "as in the source"))
