@@ -203,6 +203,89 @@ def test_frames_and_what_is_read_as_a_whole(lots: gpd.GeoDataFrame, tmp_path: Pa
     require_same(tmp_path / "b.parquet", "parcels", {"id": "KEY"})
 
 
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_geometries_stay_in_the_file(
+    lots: gpd.GeoDataFrame, tmp_path: Path, ending: str, monkeypatch: Any
+) -> None:
+    """No format is read as a whole where nothing is wrong with it."""
+    from wetgis.sources import spilling
+
+    path = save_as(lots, tmp_path, ending)
+    whole = load(path, "parcels", {"id": "KEY"})
+
+    def never(*_: Any) -> None:
+        raise AssertionError("read as a whole")
+
+    monkeypatch.setattr(spilling, "read_raw", never)
+    found, sink = spilled(path, "parcels", {"id": "KEY"}, None, chunk=2)
+    compare(found, sink.all(), whole)
+    assert [len(part) for part in sink.parts] == [2, 2, 2, 1]
+
+
+def test_large_records_go_through_by_themselves(tmp_path: Path, monkeypatch: Any) -> None:
+    from wetgis.sources import steps
+
+    monkeypatch.setattr(steps, "PART", 2000)
+    rounds = [shapely.Point(X + 50 * i, Y).buffer(40, quad_segs=2 + 9 * (i % 4)) for i in range(9)]
+    for ending in (".parquet", ".gpkg"):
+        path = save_as(frame_of([*rounds, None, square()]), tmp_path, ending)
+        _, sink = spilled(path, "wetlands", {}, None, chunk=1000)
+        sizes = [sum(len(shapely.to_wkb(g)) for g in part if g) for part in sink.parts]
+        assert len(sizes) > 4
+        assert all(n <= 2000 or len(p) == 1 for n, p in zip(sizes, sink.parts, strict=True))
+        require_same(path, "wetlands")
+
+
+def test_nothing_is_left_behind(lots: gpd.GeoDataFrame, tmp_path: Path, monkeypatch: Any) -> None:
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "own"))
+    (tmp_path / "own").mkdir()
+    spilled(save(lots, tmp_path / "a.gpkg"), "parcels", {}, None)
+    with pytest.raises(CrsError):
+        spilled(save(lots.set_crs(4326, allow_override=True), tmp_path / "b.gpkg"), None, {}, None)
+    assert not list((tmp_path / "own").iterdir())
+
+
+def _is_plain(geometry: Any) -> bool:
+    if geometry is None or geometry.is_empty or geometry.has_z:
+        return False
+    if not np.isfinite(shapely.get_coordinates(geometry)).all():
+        return False
+    if geometry.geom_type == "MultiPolygon":
+        return len(geometry.geoms) == 1 and _is_plain(geometry.geoms[0])
+    if geometry.geom_type == "Polygon":
+        return not geometry.interiors
+    return bool(geometry.geom_type == "LineString")
+
+
+def test_the_boxes_of_plain_wkb() -> None:
+    """They are taken from the bytes; what is not plain is left to those who decode."""
+    from wetgis.sources.wkb import plain_boxes
+
+    known = [*odd(), shapely.MultiPolygon([square(3)]), shapely.MultiLineString([[(1, 2), (3, 5)]]),
+             shapely.LineString([(5, 1), (1, 7), (2, np.inf)]), square(-7, 9)]  # fmt: skip
+    codes = [b"" if g is None else shapely.to_wkb(g) for g in known]
+    for cut in (0, 2, len(codes) - 1):
+        some = codes[cut:]
+        data = np.frombuffer(b"\1\3\0" + b"".join(some), np.uint8)
+        starts = 3 + np.cumsum([0, *map(len, some)])
+        for dimensions in ((), (1,), (2,), (0,), (0, 1, 2)):
+            plain, boxes = plain_boxes(data, starts, dimensions)
+            assert len(boxes) == plain.sum()
+            for row, geometry, box in zip(
+                np.flatnonzero(plain), np.array(known[cut:], object)[plain], boxes, strict=True
+            ):
+                assert known[cut + row] is geometry
+                assert tuple(box) == geometry.bounds
+                assert not dimensions or shapely.get_dimensions(geometry) in dimensions
+            usual = [
+                _is_plain(g) and (not dimensions or shapely.get_dimensions(g) in dimensions)
+                for g in known[cut:]
+            ]
+            assert plain.tolist() == usual
+
+
 def test_a_chunk_holds_something(lots: gpd.GeoDataFrame) -> None:
     with pytest.raises(UsageError):
         load_to(lots, None, {}, None, InMemory(), chunk=0)
@@ -430,13 +513,14 @@ def test_a_writer_is_a_sink(lots: gpd.GeoDataFrame, tmp_path: Path) -> None:
     compare(found, held.take(np.arange(len(held))).tolist(), load(path, "parcels", {"id": "KEY"}))
 
 
-def test_no_more_than_a_few_chunks_are_held(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", [".parquet", ".gpkg"])
+def test_no_more_than_a_few_chunks_are_held(tmp_path: Path, ending: str) -> None:
     """Geometries that the sink lets go of are gone while others are read."""
     import gc
     import weakref
 
     count, chunk = 600, 20
-    path = save(frame_of([square(150 * i) for i in range(count)]), tmp_path / "a.parquet")
+    path = save_as(frame_of([square(150 * i) for i in range(count)]), tmp_path, ending)
     alive: list[weakref.ref[Any]] = []
     most = 0
 
@@ -448,8 +532,6 @@ def test_no_more_than_a_few_chunks_are_held(tmp_path: Path) -> None:
             most = max(most, len(alive))
             alive.extend(weakref.ref(g) for g in geometries)
 
-    with pytest.raises(TypeError):
-        weakref.ref(1)
     load_to(path, "parcels", {}, None, Watch(), chunk=chunk)
     assert most <= 2 * chunk
 

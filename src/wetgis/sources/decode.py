@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from wetgis.sources.steps import Stream
 
-__all__ = ["RawLayer", "frame_columns", "read_raw", "rows_where"]
+__all__ = ["RawLayer", "bare_layer", "frame_columns", "ogr_options", "read_raw", "rows_where"]
 
 #: The old member of GeoJSON that names a CRS, and the names that mean degrees.
 _CRS_MEMBER = re.compile(r'"crs"\s*:\s*\{[^{}]*\{[^{}]*"name"\s*:\s*"([^"]+)"')
@@ -122,9 +122,7 @@ def read_raw(found: Layer, where: str | None) -> RawLayer:
 
 
 def _read_ogr(target: str, found: Layer, where: str | None) -> RawLayer:
-    options: dict[str, Any] = {"layer": _layer_in(found), "where": where}
-    if found.dataset.ending == ".dxf":
-        options["CLOSED_LINE_AS_POLYGON"] = "YES"
+    options = ogr_options(found, where)
     read = _by_arrow(target, options)
     if read is None:
         frame, wkb, crs = _by_features(target, options)
@@ -134,14 +132,27 @@ def _read_ogr(target: str, found: Layer, where: str | None) -> RawLayer:
         frame = frame_columns(table.drop_columns([name] if name in table.column_names else []))
         wkb = _to_objects(table.column(name)) if name in table.column_names else None
         crs = meta["crs"]
-    raw = RawLayer(
-        frame, _nothing(len(frame)), _crs(crs), _driver(target, options["layer"]), found.layer
-    )
+    raw = bare_layer(frame, crs, target, found)
+    if wkb is not None:
+        _decode_into(raw, wkb, lambda: _as_chords(target, options))
+    return raw
+
+
+def ogr_options(found: Layer, where: str | None) -> dict[str, Any]:
+    """What GDAL is told about how to read a layer."""
+    options: dict[str, Any] = {"layer": _layer_in(found), "where": where}
+    if found.dataset.ending == ".dxf":
+        options["CLOSED_LINE_AS_POLYGON"] = "YES"
+    return options
+
+
+def bare_layer(frame: pd.DataFrame, crs: str | None, target: str, found: Layer) -> RawLayer:
+    """A layer that GDAL has read, without its geometries."""
+    driver = _driver(target, _layer_in(found))
+    raw = RawLayer(frame, _nothing(len(frame)), _crs(crs), driver, found.layer)
     degrees = raw.crs is not None and raw.crs.to_epsg() == 4326
     if degrees and raw.driver == "GeoJSON" and _names_unknown_crs(found.dataset):
         raw.crs = None
-    if wkb is not None:
-        _decode_into(raw, wkb, lambda: _as_chords(target, options))
     return raw
 
 

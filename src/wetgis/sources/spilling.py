@@ -29,6 +29,7 @@ from wetgis.sources.reading import (
     raw_layers,
     together,
 )
+from wetgis.sources.spool import spool_layer
 from wetgis.sources.wkb import Objects
 
 if TYPE_CHECKING:
@@ -86,8 +87,12 @@ def load_to(
     Where it raises, the sink may have taken some geometries.
 
     Some layers are read as a whole and handed over afterwards, which bounds no memory: a
-    GeoDataFrame, GeoParquet that is not WKB, any with ``duplicates = "unite"``, and for now
-    whatever GDAL reads.
+    GeoDataFrame, GeoParquet that is not WKB, drawings (DXF), layers with curves, those that GDAL
+    cannot read by its Arrow stream from beginning to end (a damaged file, text in another encoding
+    than is stated, FlatGeobuf with records that have no geometry), and any with
+    ``duplicates = "unite"``.
+
+    What GDAL reads lies in a file in the system's folder for such meanwhile, as large as its WKB.
 
     Parameters
     ----------
@@ -123,9 +128,10 @@ class _Reader:
     folder: Path
 
     def __call__(self, found: Found, where: str | None) -> RawLayer:
-        raw = None
         if found.dataset.is_parquet:
             raw = stream_parquet(found, where, self.chunk)
+        else:
+            raw = spool_layer(found, where, self.chunk, self.folder)
         return read_raw(found, where) if raw is None else raw
 
 
