@@ -539,3 +539,34 @@ def test_no_more_than_a_few_chunks_are_held(tmp_path: Path, ending: str) -> None
 def test_the_reader_says_what_it_cannot_read(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         load_to(tmp_path / "none.gpkg", "parcels", {}, None, InMemory())
+
+
+def test_items_are_done_in_order_and_not_piled_up() -> None:
+    import threading
+
+    from wetgis.workers import in_order
+
+    taken, finished, most = 0, 0, 0
+
+    def items(count: int) -> Iterator[int]:
+        nonlocal taken, most
+        for i in range(count):
+            taken += 1
+            most = max(most, taken - finished)
+            yield i
+
+    def work(item: int) -> tuple[int, bool]:
+        if item == 77:
+            raise ValueError("77")
+        return item, threading.current_thread() is threading.main_thread()
+
+    found = []
+    for one in in_order(work, items(50)):
+        found.append(one)
+        finished += 1
+    assert found == [(i, False) for i in range(50)]
+    assert most <= 3
+    assert list(in_order(work, [5])) == [(5, True)]
+    assert list(in_order(work, [])) == []
+    with pytest.raises(ValueError, match="77"):
+        list(in_order(work, range(100)))

@@ -196,10 +196,11 @@ class _InParts:
         return told, OnDisk(Figures.joined(figures), lambda rows: self._again(rows, steps, way))
 
     def _again(self, rows: Ints, steps: Steps, way: placing.Way) -> Iterator[tuple[Ints, Objects]]:
-        for encoded in self._parts():
-            part = encoded.some(rows)
-            if len(part.rows):
-                yield part.rows, steps.finish(part, steps.screen(part), way).geoms
+        def go(part: Decoded) -> tuple[Ints, Objects]:
+            return part.rows, steps.finish(part, steps.screen(part), way).geoms
+
+        some = (encoded.some(rows) for encoded in self._parts())
+        yield from in_order(go, (part for part in some if len(part.rows)))
 
     def _parts(self) -> Iterator[_Encoded]:
         start = 0
