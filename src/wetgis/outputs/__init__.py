@@ -7,8 +7,9 @@ final names only when they are complete.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wetgis.outputs.pieces import Finished
@@ -51,14 +52,24 @@ def write(screening: Screening, out_dir: str | Path, *, all_findings: bool = Fal
 def write_finished(run: Finished, out_dir: str | Path, *, all_findings: bool = False) -> list[Path]:
     """Write everything that a run leaves behind, whose tables come in pieces.
 
-    The same as ``write``, byte for byte: it is what ``write`` does.
+    The same as ``write``, byte for byte: it is what ``write`` does. Every writer reads the pieces
+    by itself; the page and the workbook are made beside the layers and the tables, which are
+    written by compiled code for the most part.
     """
     from wetgis.outputs import geopackage, office, report, tables
     from wetgis.outputs.atomic import staged
+    from wetgis.outputs.tally import Tally
 
-    with staged(Path(out_dir)) as (folder, finals):
-        report.write_report(run, folder / "report.html")
-        office.write_workbook(run, folder / "screening.xlsx", all_findings=all_findings)
-        geopackage.write_geopackage(run, folder / "screening.gpkg", all_findings=all_findings)
-        tables.write_tables(run, folder, all_findings=all_findings)
+    tally = Tally.of(run)
+    options: dict[str, Any] = {"all_findings": all_findings, "tally": tally}
+
+    def page_and_book(folder: Path) -> None:
+        report.write_report(run, folder / "report.html", tally)
+        office.write_workbook(run, folder / "screening.xlsx", **options)
+
+    with staged(Path(out_dir)) as (folder, finals), ThreadPoolExecutor(1) as beside:
+        words = beside.submit(page_and_book, folder)
+        geopackage.write_geopackage(run, folder / "screening.gpkg", **options)
+        tables.write_tables(run, folder, **options)
+        words.result()
     return finals

@@ -6,6 +6,7 @@ Columns instead of rows, each word once, shapes on a grid, so that a town fits i
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,9 @@ import shapely
 from wetgis.outputs import words
 from wetgis.outputs.palette import LAYER_STYLES, STATUS_COLOURS, SUBJECT_LINE
 from wetgis.outputs.parquet import as_text
-from wetgis.outputs.pieces import in_order
+from wetgis.outputs.pieces import SUBJECT, Finished, finished
 from wetgis.outputs.shapes import Grid, encode
+from wetgis.outputs.tally import Subjects, Tally
 from wetgis.outputs.text import rule_titles
 from wetgis.schema import (
     ANSWERS,
@@ -35,13 +37,25 @@ if TYPE_CHECKING:
 
     from wetgis.screening import Screening
 
-__all__ = ["LADDER", "Detail", "page_data", "script_json"]
+__all__ = [
+    "LADDER",
+    "QUIET",
+    "Detail",
+    "page_data",
+    "page_sections",
+    "page_text",
+    "script_json",
+]
 
 #: Layers that the map shows when the page opens; the reader may turn on the others.
 SHOWN_AT_FIRST = ("municipality", "buffer", "wetlands", "watercourses")
 #: From the bottom up.
 _DRAWN = ("floodplain", "soils", "indicators", "buffer", "wetlands", "watercourses", "municipality")
-_SUBJECT = ["subject_kind", "subject_id", "record"]
+#: The status of subjects that a page may leave out.
+QUIET = "none_found"
+_PLACE = "_place"
+
+Bounds = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -54,7 +68,7 @@ class Detail:
     not_met: bool = True
     all_shapes: bool = True
     all_rows: bool = True
-    share: float = 1.0  # of the fullest page's size, as far as experience tells
+    most: int | None = None  # subjects
 
     def left_out(self) -> list[str]:
         """What the page says that it left out or simplified."""
@@ -70,49 +84,82 @@ class Detail:
             told.append(
                 "Subjects for which no indicator was found are not listed; measures.csv has them."
             )
+        if self.most is not None:
+            told.append(
+                f"Of the others {self.most:,} are listed, those on a wetland or watercourse first, "
+                "then those in a buffer, and so on; measures.csv has all."
+            )
         return told
+
+    def shown(self, subjects: Subjects) -> dict[str, int]:
+        """How many subjects of each status the page lists."""
+        left = self.most
+        shown: dict[str, int] = {}
+        for status in STATUSES:
+            n = subjects.of_status(status)
+            if status == QUIET and not self.all_rows:
+                continue
+            shown[status] = n if left is None else min(n, left)
+            left = None if left is None else left - shown[status]
+        return shown
 
 
 #: Tried in this order until the page is small enough.
 LADDER = (
     Detail(0.1, 0.1, 0.2),
-    Detail(0.5, 1.0, 1.5, share=0.86),
-    Detail(0.5, 1.0, 1.5, not_met=False, share=0.83),
-    Detail(1.0, 3.0, 5.0, not_met=False, share=0.76),
-    Detail(1.0, 3.0, 5.0, not_met=False, all_shapes=False, share=0.62),
-    Detail(1.0, 3.0, 5.0, not_met=False, all_shapes=False, all_rows=False, share=0.28),
+    Detail(0.5, 1.0, 1.5),
+    Detail(0.5, 1.0, 1.5, not_met=False),
+    Detail(1.0, 3.0, 5.0, not_met=False),
+    Detail(1.0, 3.0, 5.0, not_met=False, all_shapes=False),
+    Detail(1.0, 3.0, 5.0, not_met=False, all_shapes=False, all_rows=False),
+    Detail(4.0, 12.0, 20.0, not_met=False, all_shapes=False, all_rows=False),
 )
 
 
-def page_data(screening: Screening, detail: Detail) -> dict[str, Any]:
+def page_data(
+    run: Screening | Finished, detail: Detail, tally: Tally | None = None
+) -> dict[str, Any]:
     """Everything that the page's program needs.
 
     Parameters
     ----------
-    screening : Screening
+    run : Screening or Finished
         The result.
     detail : Detail
         How much of it.
+    tally : Tally, optional
+        What the run comes to, where that is known already.
 
     Returns
     -------
     dict
         Plain JSON: ``grid``, ``layers``, ``subjects``, ``findings``, ``contacts``, ``words``.
     """
-    measures = in_order("measures", screening.measures)
-    if not detail.all_rows:
-        measures = measures[measures["status"] != "none_found"].reset_index(drop=True)
-    grid = _grid(measures, screening.layers, detail)
-    rows = pd.MultiIndex.from_frame(measures[_SUBJECT])
-    findings = _chosen(in_order("findings", screening.findings), measures, detail)
-    return {
-        "grid": grid.as_json(),
-        "layers": _layers(screening.layers, measures, grid, detail),
-        "subjects": _subjects(measures, grid, detail),
-        "findings": _findings(findings, rows, rule_titles(screening)),
-        "contacts": _contacts(in_order("contacts", screening.contacts), rows, grid),
-        "words": _words(),
-    }
+    run = finished(run)
+    return dict(page_sections(run, detail, tally or Tally.of(run)))
+
+
+def page_sections(run: Finished, detail: Detail, tally: Tally) -> Iterator[tuple[str, Any]]:
+    """The same one after the other; of every table only the rows that the page shows are held."""
+    bounds = tally.subjects.all_shapes(but="" if detail.all_rows else QUIET).bounds
+    grid = _grid(run, bounds, tally, detail)
+    yield "grid", grid.as_json()
+    yield "layers", _layers(run, bounds, grid, detail)
+    measures, shapes = _shown(run, grid, detail, tally)
+    yield "subjects", _subjects(measures, shapes)
+    del shapes
+    rows = pd.MultiIndex.from_frame(measures[SUBJECT])
+    quiet = rows[(measures["status"] == QUIET).to_numpy()]
+    chosen = (_chosen(piece, quiet, detail) for piece in run.read("findings"))
+    yield "findings", _findings(_of_subjects(chosen, rows), rule_titles(run))
+    yield "contacts", _contacts(run, rows, grid)
+    yield "words", _words()
+
+
+def page_text(run: Finished, detail: Detail, tally: Tally) -> str:
+    """The same as the text that a page carries; one section is held in lists at a time."""
+    sections = page_sections(run, detail, tally)
+    return "{" + ",".join(f'"{name}":{script_json(data)}' for name, data in sections) + "}"
 
 
 def script_json(data: Any) -> str:
@@ -123,24 +170,15 @@ def script_json(data: Any) -> str:
     return text
 
 
-def _grid(measures: gpd.GeoDataFrame, layers: dict[str, Any], detail: Detail) -> Grid:
+def _grid(run: Finished, bounds: Bounds | None, tally: Tally, detail: Detail) -> Grid:
     from wetgis.projection import ft_per_unit
 
-    crs = measures.crs
+    crs = run.crs
     per_unit = ft_per_unit(crs) if crs is not None and crs.is_projected else 1.0
-    bounds = _bounds(measures)
-    if bounds is None:
-        frames = [frame for frame in layers.values() if _bounds(frame) is not None]
-        bounds = _bounds(frames[0]) if frames else (0.0, 0.0, 1.0, 1.0)
-    assert bounds is not None
-    x, y = np.floor(np.array(bounds[:2]) * per_unit)
+    others = [shapes.bounds for shapes in tally.layers.values() if shapes.bounds is not None]
+    west, south, _, _ = bounds or next(iter(others), (0.0, 0.0, 1.0, 1.0))
+    x, y = np.floor(np.array([west, south]) * per_unit)
     return Grid(float(x), float(y), detail.step_ft, per_unit)
-
-
-def _bounds(frame: Any) -> tuple[float, float, float, float] | None:
-    geoms = frame.geometry.to_numpy()
-    geoms = geoms[~(shapely.is_missing(geoms) | shapely.is_empty(geoms))]
-    return tuple(shapely.total_bounds(geoms).tolist()) if len(geoms) else None
 
 
 def _coded(column: pd.Series) -> dict[str, Any]:
@@ -181,19 +219,16 @@ def _exact(values: pd.Series, against: pd.Series) -> list[Any]:
 
 
 def _layers(
-    layers: dict[str, Any], measures: gpd.GeoDataFrame, grid: Grid, detail: Detail
+    run: Finished, bounds: Bounds | None, grid: Grid, detail: Detail
 ) -> list[dict[str, Any]]:
     """The layers of the map from the bottom up, near the subjects."""
+    window = None if bounds is None else shapely.box(*bounds).buffer(1000 / grid.per_unit)
     made = []
-    bounds = _bounds(measures)
     for name in _DRAWN:
-        frame = layers.get(name)
-        if frame is None or len(frame) == 0:
+        pieces = (piece for piece in run.layers.get(name, list)() if len(piece))
+        features = [_features(piece, window, grid, detail) for piece in pieces]
+        if not features:
             continue
-        geoms = frame.geometry.to_numpy()
-        if bounds is not None:
-            near = shapely.intersects(shapely.box(*bounds).buffer(1000 / grid.per_unit), geoms)
-            frame, geoms = frame[near], geoms[near]
         style = LAYER_STYLES[name]
         made.append(
             {
@@ -204,26 +239,59 @@ def _layers(
                 "hatch": style.hatch,
                 "dashed": style.dashed,
                 "shown": name in SHOWN_AT_FIRST,
-                "ids": as_text(frame["id"]).tolist() if "id" in frame else [""] * len(frame),
-                "names": as_text(frame["name"]).tolist() if "name" in frame else [],
-                "shapes": encode(geoms, grid, detail.features_ft),
+                **{what: [v for some in features for v in some[what]] for what in features[0]},
             }
         )
     return made
 
 
-def _subjects(measures: gpd.GeoDataFrame, grid: Grid, detail: Detail) -> dict[str, Any]:
-    geoms = measures.geometry.to_numpy().copy()
-    if not detail.all_shapes:
-        geoms[(measures["status"] == "none_found").to_numpy()] = None
+def _features(
+    frame: gpd.GeoDataFrame, window: Any, grid: Grid, detail: Detail
+) -> dict[str, list[Any]]:
+    """Ids, names and shapes of the features of a layer that reach a window."""
+    geoms = frame.geometry.to_numpy()
+    if window is not None:
+        near = shapely.intersects(window, geoms)
+        frame, geoms = frame[near], geoms[near]
+    return {
+        "ids": as_text(frame["id"]).tolist() if "id" in frame else [""] * len(frame),
+        "names": as_text(frame["name"]).tolist() if "name" in frame else [],
+        "shapes": encode(geoms, grid, detail.features_ft),
+    }
+
+
+def _shown(
+    run: Finished, grid: Grid, detail: Detail, tally: Tally
+) -> tuple[pd.DataFrame, list[Any]]:
+    """The measures of the subjects that the page lists, and their shapes."""
+    left = detail.shown(tally.subjects)
+    frames: list[pd.DataFrame] = []
+    shapes: list[Any] = []
+    for piece in run.read("measures"):
+        status = piece["status"].to_numpy(dtype=object)
+        keep = np.zeros(len(piece), dtype=bool)
+        for name in left:
+            places = np.flatnonzero(status == name)[: left[name]]
+            keep[places] = True
+            left[name] -= len(places)
+        if not keep.any() and frames:
+            continue
+        geoms = piece["geometry"].to_numpy()[keep]
+        if not detail.all_shapes:
+            geoms[status[keep] == QUIET] = None
+        shapes += encode(geoms, grid, detail.subjects_ft)
+        frames.append(pd.DataFrame(piece.drop(columns="geometry"))[keep])
+    return pd.concat(frames, ignore_index=True), shapes
+
+
+def _subjects(measures: pd.DataFrame, shapes: list[Any]) -> dict[str, Any]:
     numbers = {}
     for name in NUMBER_COLUMNS:
         if name in measures and measures[name].notna().any():
             decimals = 1 if name.endswith("_sqft") else 2
             values = measures[name].to_numpy(dtype="float64", na_value=np.nan)
             numbers[name] = _rounded(values, decimals)
-    ours = {*words.COLUMN_WORDS, "geometry"}
-    kept = [c for c in measures.columns if c not in ours and str(measures[c].dtype) != "geometry"]
+    kept = [c for c in measures.columns if c not in words.COLUMN_WORDS]
     return {
         "kind": _index(measures["subject_kind"], SUBJECT_KINDS),
         "id": as_text(measures["subject_id"]).tolist(),
@@ -235,26 +303,29 @@ def _subjects(measures: gpd.GeoDataFrame, grid: Grid, detail: Detail) -> dict[st
         "met": _rounded(measures["n_met"], 0),
         "numbers": numbers,
         "kept": {str(name): _coded(measures[name]) for name in kept},
-        "shapes": encode(geoms, grid, detail.subjects_ft),
+        "shapes": shapes,
     }
 
 
-def _chosen(findings: pd.DataFrame, measures: pd.DataFrame, detail: Detail) -> pd.DataFrame:
+def _chosen(findings: pd.DataFrame, quiet: pd.MultiIndex, detail: Detail) -> pd.DataFrame:
     """Met and undetermined; ``not_met`` with a doubt or near a feature, where there is room."""
     keep = findings["outcome"] != "not_met"
     if detail.not_met:
-        quiet = measures.loc[measures["status"] == "none_found", _SUBJECT]
-        subject = pd.MultiIndex.from_frame(findings[_SUBJECT])
-        keep |= ~subject.isin(pd.MultiIndex.from_frame(quiet))
+        keep |= ~pd.MultiIndex.from_frame(findings[SUBJECT]).isin(quiet)
         keep |= as_text(findings["doubt"]) != ""
     return findings[keep]
 
 
-def _findings(
-    findings: pd.DataFrame, rows: pd.MultiIndex, titles: dict[tuple[str, str], str]
-) -> dict[str, Any]:
-    subject = rows.get_indexer(pd.MultiIndex.from_frame(findings[_SUBJECT]))
-    findings, subject = findings[subject >= 0], subject[subject >= 0]
+def _of_subjects(pieces: Iterable[pd.DataFrame], rows: pd.MultiIndex) -> pd.DataFrame:
+    """The rows about subjects of the page, each with its subject's place there."""
+    frames = []
+    for piece in pieces:
+        place = rows.get_indexer(pd.MultiIndex.from_frame(piece[SUBJECT]))
+        frames.append(piece.assign(**{_PLACE: place})[place >= 0])
+    return pd.concat(frames, ignore_index=True)
+
+
+def _findings(findings: pd.DataFrame, titles: dict[tuple[str, str], str]) -> dict[str, Any]:
     rule_columns = ["pack", "rule", "says", "cite", "cite_status", "severity"]
     if len(findings):
         rule, first = pd.factorize(pd.MultiIndex.from_frame(findings[rule_columns]))
@@ -265,7 +336,7 @@ def _findings(
         one["title"] = titles.get((one["pack"], one["rule"]), "")
     return {
         "rules": rules,
-        "subject": subject.tolist(),
+        "subject": findings[_PLACE].tolist(),
         "rule": rule.tolist(),
         "outcome": _index(findings["outcome"], OUTCOMES),
         "answer": _index(findings["answer"], ANSWERS),
@@ -287,17 +358,24 @@ def _needs(column: pd.Series) -> dict[str, Any]:
     return {"of": [", ".join(words.needed(text)) for text in coded["of"]], "at": coded["at"]}
 
 
-def _contacts(contacts: gpd.GeoDataFrame, rows: pd.MultiIndex, grid: Grid) -> dict[str, Any]:
-    subject = rows.get_indexer(pd.MultiIndex.from_frame(contacts[_SUBJECT]))
-    contacts, subject = contacts[subject >= 0], subject[subject >= 0]
+def _contacts(run: Finished, rows: pd.MultiIndex, grid: Grid) -> dict[str, Any]:
+    lines: list[Any] = []
+
+    def drawn() -> Iterator[pd.DataFrame]:
+        for piece in run.read("contacts"):
+            near = _of_subjects([piece], rows)
+            lines.extend(encode(near["geometry"].to_numpy(), grid))
+            yield pd.DataFrame(near.drop(columns="geometry"))
+
+    contacts = pd.concat(drawn(), ignore_index=True)
     coded = ("feature_kind", "feature_id", "name", "class", "source", "basis")
     return {
-        "subject": subject.tolist(),
+        "subject": contacts[_PLACE].tolist(),
         "distance": _rounded(contacts["distance_ft"], 2),
         "area": _rounded(contacts["area_sqft"], 1),
         "length": _rounded(contacts["length_ft"], 1),
         "whole": _rounded(contacts["whole_sqft"], 1),
-        "lines": encode(contacts.geometry.to_numpy(), grid),
+        "lines": lines,
         **{name: _coded(contacts[name]) for name in coded},
     }
 

@@ -165,7 +165,7 @@ def _joined(frames: list[Frame]) -> Frame:
 
 
 def in_order(name: str, frame: Frame) -> Frame:
-    """A table sorted as it is stored: by text, whatever the order of the rows that came in."""
+    """A table, or a piece of one, sorted as it is stored, whatever the order it came in."""
     ordered: Any = frame.iloc[_order(name, frame)].reset_index(drop=True)
     return ordered  # type: ignore[no-any-return]
 
@@ -183,22 +183,3 @@ def issues_in_order(issues: pd.DataFrame) -> pd.DataFrame:
     by = ["_rank", *(c for c in issues.columns if c != "severity")]
     ordered = issues.assign(_rank=rank).sort_values(by, kind="stable")
     return ordered.drop(columns="_rank").reset_index(drop=True)
-
-
-def whole(run: Screening | Finished) -> Screening:
-    """The run in memory."""
-    from wetgis.screening import Screening
-
-    if not isinstance(run, Finished):
-        return run
-    tables: dict[str, Any] = {name: _joined(list(run.read(name))) for name in SORTED_BY}
-    layers = {name: _joined(list(read())) for name, read in run.layers.items()}
-    return Screening(
-        **tables,
-        checklist=run.checklist,
-        issues=run.issues,
-        provenance=run.provenance,
-        layers=layers,
-        packs=run.packs,
-        title=run.title,
-    )

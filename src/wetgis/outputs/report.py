@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from wetgis.outputs.atomic import replacing
-from wetgis.outputs.pagedata import LADDER, page_data, script_json
+from wetgis.outputs.pagedata import page_text
+from wetgis.outputs.pagesize import details
 from wetgis.outputs.palette import LAYER_STYLES, PLACE_COLOURS, STATUS_COLOURS
 from wetgis.outputs.parquet import as_text
-from wetgis.outputs.pieces import Finished, issues_in_order, whole
+from wetgis.outputs.pieces import Finished, finished, issues_in_order
+from wetgis.outputs.tally import Subjects, Tally
 from wetgis.outputs.text import areas_line, headlines, issue_line, provisions
 from wetgis.outputs.words import (
     ANSWER_WORDS,
@@ -49,42 +51,47 @@ _ROWS_OF_AN_ISSUE = 200
 _SCRIPTS = ("core.js", "shapes.js", "map.js", "table.js", "sheet.js", "page.js")
 
 
-def write_report(screening: Screening | Finished, path: str | Path) -> None:
+def write_report(run: Screening | Finished, path: str | Path, tally: Tally | None = None) -> None:
     """Write a screening as one HTML page.
 
     Parameters
     ----------
-    screening : Screening
+    run : Screening or Finished
         The result.
     path : str or Path
         The file; it is replaced where it exists.
+    tally : Tally, optional
+        What the run comes to, where that is known already.
 
     Notes
     -----
     The page stays below 10 MB: where it would be larger, shapes are drawn more coarsely, then
     findings that are not met are left out, then the shapes and rows of subjects for which no
-    indicator was found; the page says what it left out.
+    indicator was found, at last the rows of others, those on a wetland or watercourse kept longest;
+    the page says what it left out. Of more than 5,000 subjects every so many are tried first, and
+    the details at which they promise a page a tenth too large are passed over: so it may show one
+    detail less than would have fitted.
 
     Raises
     ------
     OutputError
         Where the file cannot be written.
     """
-    page = report_html(screening)
+    page = report_html(run, tally)
     with replacing(Path(path)) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
 
 
-def report_html(screening: Screening | Finished) -> str:
+def report_html(run: Screening | Finished, tally: Tally | None = None) -> str:
     """The page as text; see ``write_report``."""
-    screening = whole(screening)
-    fixed = _fixed(screening)
+    run = finished(run)
+    tally = tally or Tally.of(run)
+    fixed = _fixed(run, tally)
     template = _environment().get_template("report.html.j2")
-    page, too_large = "", 1.0
-    for detail in LADDER:
-        if detail is not LADDER[-1] and too_large * detail.share > LADDER[0].share:
-            continue  # it would not fit either
-        data = script_json(page_data(screening, detail))
+    page = template.render(**fixed, left_out=[], packed=False, data="")
+    room = MAX_BYTES - len(page.encode("utf-8"))
+    for detail in details(run, tally, room, _MAX_CHARACTERS):
+        data = page_text(run, detail, tally)
         packed = len(data) > _PLAIN_CHARACTERS
         page = template.render(
             **fixed,
@@ -92,10 +99,8 @@ def report_html(screening: Screening | Finished) -> str:
             packed=packed,
             data=_safe(_pack(data) if packed else data),
         )
-        excess = max(len(page.encode("utf-8")) / MAX_BYTES, len(data) / _MAX_CHARACTERS)
-        if excess <= 1:
+        if len(page.encode("utf-8")) <= MAX_BYTES and len(data) <= _MAX_CHARACTERS:
             break
-        too_large = max(too_large, excess / detail.share)
     return page
 
 
@@ -144,63 +149,63 @@ def _colours() -> str:
     return "".join(rules)
 
 
-def _fixed(screening: Screening) -> dict[str, Any]:
+def _fixed(run: Finished, tally: Tally) -> dict[str, Any]:
     """Everything of the page that does not depend on how much data it carries."""
     from wetgis import __version__
 
     style = _part("report.css") + _colours()
     script = '"use strict";(()=>{\n' + "\n".join(map(_part, _SCRIPTS)) + "})();"
-    kept = [c for c in screening.measures.columns if str(c).isupper()]
+    kept = [c for c in tally.subjects.columns if c.isupper()]
     return {
         "version": __version__,
         "schema_version": SCHEMA_VERSION,
-        "title": screening.title or "Screening",
-        "subtitle": _subtitle(screening),
+        "title": run.title or "Screening",
+        "subtitle": _subtitle(run, tally.subjects),
         "style": _safe(style),
         "style_hash": _safe(_hash(style)),
         "script": _safe(script),
         "script_hash": _safe(_hash(script)),
-        "headlines": headlines(screening),
-        "areas": areas_line(screening.measures),
-        "issue_line": issue_line(screening.issues),
-        **_tiles(screening.measures),
+        "headlines": headlines(tally.subjects),
+        "areas": areas_line(tally.subjects),
+        "issue_line": issue_line(run.issues),
+        **_tiles(tally.subjects),
         "caveats": CAVEATS,
-        "overrides": _overrides(screening.provenance),
-        "provisions": _provisions(screening),
-        "search_more": " or " + str(kept[0]) if kept else "",
-        "issues": _issues(screening.issues),
-        "checklist": screening.checklist.astype("object").to_dict("records"),
-        **_provenance(screening),
+        "overrides": _overrides(run.provenance),
+        "provisions": _provisions(run, tally),
+        "search_more": " or " + kept[0] if kept else "",
+        "issues": _issues(run.issues),
+        "checklist": run.checklist.astype("object").to_dict("records"),
+        **_provenance(run),
     }
 
 
-def _subtitle(screening: Screening) -> str:
-    kinds = screening.measures["subject_kind"]
-    counts = [counted(int((kinds == k).sum()), k) for k in SUBJECT_KINDS if (kinds == k).any()]
-    text = "Screening of " + (", ".join(counts) or "no subjects")
-    as_of = screening.provenance.get("options", {}).get("as_of")
+def _subtitle(run: Finished, subjects: Subjects) -> str:
+    counts = {kind: subjects.of_kind(kind).total() for kind in SUBJECT_KINDS}
+    told = [counted(n, kind) for kind, n in counts.items() if n]
+    text = "Screening of " + (", ".join(told) or "no subjects")
+    as_of = run.provenance.get("options", {}).get("as_of")
     if as_of:
         text += f", as of {as_of}"
-    titles = [str(pack.title) for pack in screening.packs]
-    titles = titles or [str(p.get("id", "")) for p in screening.provenance.get("packs", [])]
+    titles = [str(pack.title) for pack in run.packs]
+    titles = titles or [str(p.get("id", "")) for p in run.provenance.get("packs", [])]
     return text + ("; law: " + "; ".join(titles) if titles else "; without any law") + "."
 
 
-def _tiles(measures: pd.DataFrame) -> dict[str, Any]:
+def _tiles(subjects: Subjects) -> dict[str, Any]:
     """The statuses of the parcels, or of footprints where there are no parcels."""
-    there = [k for k in SUBJECT_KINDS if (measures["subject_kind"] == k).any()]
+    there = [k for k in SUBJECT_KINDS if subjects.of_kind(k)]
     kind = there[0] if there else SUBJECT_KINDS[0]
-    counts = measures.loc[measures["subject_kind"] == kind, "status"].value_counts()
+    counts = subjects.of_kind(kind)
     statuses = []
     for status in STATUSES:
-        n = int(counts.get(status, 0))
+        n = counts[status]
         one = {"code": status, "words": STATUS_WORDS[status], "count": n, "printed": f"{n:,}"}
         statuses.append(one)
     return {
         "statuses": statuses,
         "tiles_kind": SUBJECT_KINDS.index(kind),
         "tiles_title": f"{SUBJECT_WORDS[kind][1].capitalize()} by status",
-        "legend": [s for s in statuses if (measures["status"] == s["code"]).any()],
+        "legend": [s for s in statuses if subjects.of_status(str(s["code"]))],
     }
 
 
@@ -216,7 +221,7 @@ def _overrides(provenance: dict[str, Any]) -> list[str]:
     return told
 
 
-def _provisions(screening: Screening) -> list[dict[str, Any]]:
+def _provisions(run: Finished, tally: Tally) -> list[dict[str, Any]]:
     return [
         {
             "pack": p.pack,
@@ -233,7 +238,7 @@ def _provisions(screening: Screening) -> list[dict[str, Any]]:
             "undetermined_printed": f"{p.undetermined:,}",
             "doubtful_printed": f"{p.doubtful:,}",
         }
-        for p in provisions(screening)
+        for p in provisions(run, tally.findings)
     ]
 
 
@@ -264,9 +269,9 @@ def _issues(issues: pd.DataFrame) -> list[dict[str, Any]]:
     return groups
 
 
-def _provenance(screening: Screening) -> dict[str, Any]:
-    run = screening.provenance
-    titles = {str(pack.id): str(pack.title) for pack in screening.packs}
+def _provenance(finished_run: Finished) -> dict[str, Any]:
+    run = finished_run.provenance
+    titles = {str(pack.id): str(pack.title) for pack in finished_run.packs}
     packs = [
         {k: str(p.get(k, "")) for k in ("id", "as_of", "sha256")} for p in run.get("packs", [])
     ]

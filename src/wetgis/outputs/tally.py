@@ -44,11 +44,13 @@ class Shapes:
         Of those that are not empty.
     bounds : tuple of float or None
         West, south, east, north of those that are not empty.
+    vertices : int
     """
 
     types: set[str] = field(default_factory=set)
     dimensions: set[int] = field(default_factory=set)
     bounds: tuple[float, float, float, float] | None = None
+    vertices: int = 0
 
     def add(self, geoms: Any) -> None:
         """Add an array of geometries; None and empty ones may be among them."""
@@ -58,6 +60,7 @@ class Shapes:
         filled = known[~shapely.is_empty(known)]
         if len(filled) == 0:
             return
+        self.vertices += int(shapely.get_num_coordinates(filled).sum())
         self.dimensions |= set(np.unique(shapely.get_dimensions(filled)).tolist())
         self._reach(shapely.total_bounds(filled))
 
@@ -65,6 +68,7 @@ class Shapes:
         """Add what others are."""
         self.types |= other.types
         self.dimensions |= other.dimensions
+        self.vertices += other.vertices
         if other.bounds is not None:
             self._reach(np.array(other.bounds))
 
@@ -138,11 +142,11 @@ class Subjects:
             return None
         return self._areas[kind, name] / _PARTS_OF_A_SQFT
 
-    def all_shapes(self, *kinds: str) -> Shapes:
-        """What the geometries of some kinds of subject are, or of all."""
+    def all_shapes(self, kind: str = "", *, but: str = "") -> Shapes:
+        """What the geometries of all subjects are, of one kind, or but those of one status."""
         made = Shapes()
-        for (kind, _), shapes in self.shapes.items():
-            if not kinds or kind in kinds:
+        for (one, status), shapes in self.shapes.items():
+            if kind in ("", one) and status != but:
                 made.also(shapes)
         return made
 
