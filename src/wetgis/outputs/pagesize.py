@@ -103,7 +103,7 @@ class _Guess:
             for times, some in each:
                 text = script_json(some).encode("utf-8")
                 characters += times * len(text)
-                packed += times * len(zlib.compress(text, 9)) * _CHARACTERS_A_BYTE
+                packed += times * len(zlib.compress(text)) * _CHARACTERS_A_BYTE
         return characters, packed
 
 

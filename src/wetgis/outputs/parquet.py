@@ -60,14 +60,19 @@ def _row_groups(first: pa.Table, rest: Iterator[pd.DataFrame]) -> Iterator[pa.Ta
     """Tables of the rows of one group each, every column in one stretch; an empty one of none."""
     import pyarrow as pa
 
-    held = first
+    held, rows = [first], first.num_rows
     for piece in rest:
-        while held.num_rows >= _ROWS_PER_GROUP:
-            yield held.slice(0, _ROWS_PER_GROUP).combine_chunks()
-            held = held.slice(_ROWS_PER_GROUP)
-        held = pa.concat_tables([held, arrow_table(piece)])
-    for begin in range(0, max(held.num_rows, 1), _ROWS_PER_GROUP):
-        yield held.slice(begin, _ROWS_PER_GROUP).combine_chunks()
+        held.append(arrow_table(piece))
+        rows += len(piece)
+        if rows > _ROWS_PER_GROUP:
+            whole, begin = pa.concat_tables(held), 0
+            while rows - begin > _ROWS_PER_GROUP:
+                yield whole.slice(begin, _ROWS_PER_GROUP).combine_chunks()
+                begin += _ROWS_PER_GROUP
+            held, rows = [whole.slice(begin)], rows - begin
+    whole = pa.concat_tables(held)
+    for begin in range(0, max(rows, 1), _ROWS_PER_GROUP):
+        yield whole.slice(begin, _ROWS_PER_GROUP).combine_chunks()
 
 
 def arrow_table(frame: pd.DataFrame) -> pa.Table:

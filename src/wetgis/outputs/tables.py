@@ -165,7 +165,8 @@ def _is_text(column: pd.Series) -> bool:
 def plain(frame: pd.DataFrame) -> pd.DataFrame:
     """A table for people's programs: no geometry, no infinity, no text that is a formula.
 
-    Line ends inside a text become newlines.
+    Line ends inside a text become newlines. What is written of a value does not depend on the rows
+    beside it.
     """
     names = [str(guard(str(c))) for c in frame.columns]
     columns: dict[str, Any] = {}
@@ -176,12 +177,21 @@ def plain(frame: pd.DataFrame) -> pd.DataFrame:
         if _is_text(column):
             text = as_text(column).str.replace("\r\n?", "\n", regex=True)
             columns[name] = guarded(text).to_numpy(dtype=object)
+        elif pd.api.types.is_datetime64_any_dtype(column):
+            columns[name] = _times(column)
         elif pd.api.types.is_float_dtype(column):
             values = column.to_numpy(dtype="float64", na_value=np.nan) + 0.0  # no minus zero
             columns[name] = np.where(np.isfinite(values), values, np.nan)
         else:
             columns[name] = column.array
     return pd.DataFrame(columns, index=range(len(frame)))
+
+
+def _times(column: pd.Series) -> list[str]:
+    """Days and times as text, each by itself: what has no time of day is a day."""
+    known = column.notna().to_numpy()
+    texts = (str(v) if ok else "" for v, ok in zip(column, known, strict=True))
+    return [text.removesuffix(" 00:00:00") for text in texts]
 
 
 def csv_text(frame: pd.DataFrame, *, header: bool = True) -> str:
