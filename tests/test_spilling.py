@@ -316,6 +316,34 @@ def test_where_a_layer_is(lots: gpd.GeoDataFrame, tmp_path: Path, ending: str) -
         load(tmp_path / f"f1{ending}", "wetlands")
 
 
+@pytest.mark.parametrize("ending", [".parquet", ".gpkg"])
+def test_what_cannot_be_carried(tmp_path: Path, ending: str) -> None:
+    from wetgis.crs import as_crs
+
+    near, far = shapely.box(-74, 41, -73.9, 41.1), shapely.box(106, -41, 106.1, -40.9)
+    frame = frame_of([near, far, near, None, far, near], 4326, N=list("abcdef"))
+    target = as_crs("+proj=gnom +lat_0=41 +lon_0=-74 +datum=WGS84")
+    issues = require_same(save_as(frame, tmp_path, ending), "wetlands", {"id": "N"}, target).issues
+    assert [i.record_id for i in issues if i.code == "non_finite"] == ["b", "e"]
+    assert "unfit_crs" in {i.code for i in issues}
+
+
+def test_curves(tmp_path: Path) -> None:
+    from pyogrio.raw import write
+
+    arc = bytes.fromhex("0108000000") + (3).to_bytes(4, "little")
+    arc += np.array([X, Y, X + 50, Y + 50, X + 100, Y]).tobytes()
+    line = shapely.to_wkb(shapely.LineString([(X, Y), (X + 9, Y)]))
+    codes = np.array([line, None, arc, line], dtype=object)
+    write(
+        tmp_path / "a.gpkg", codes, [np.array(list("abcd"), dtype=object)], ["N"],
+        geometry_type="Unknown", crs="EPSG:2260", driver="GPKG", layer="a",
+    )  # fmt: skip
+    whole = require_same(tmp_path / "a.gpkg", "watercourses", {"id": "N"})
+    assert "curve_linearised" in {i.code for i in whole.issues}
+    assert whole.frame.geometry.length.iloc[2] == pytest.approx(50 * np.pi, rel=1e-4)
+
+
 def test_overlaps_and_stale_areas(tmp_path: Path, monkeypatch: Any) -> None:
     from wetgis.sources import checks
 
@@ -500,6 +528,30 @@ def test_every_file_there_is(shared: Path) -> None:
             require_same(path, "parcels", {"source_crs": "EPSG:2260"}, chunks=(1, 3))
         read += count > 0
     assert read > 30
+
+
+def test_rows_are_given_in_the_order_asked_for() -> None:
+    from wetgis.sources.figures import Figures, OnDisk, Several
+    from wetgis.sources.figures import InMemory as Held
+
+    known = np.array([square(9 * i) for i in range(7)], dtype=object)
+    held = Held(known)
+
+    def again(rows: NDArray[np.int64]) -> Iterator[tuple[Any, Any]]:
+        assert rows.tolist() == sorted(set(rows.tolist()))
+        for part in np.array_split(rows, 2):
+            yield part, known[part]
+
+    far = OnDisk(Figures.of(known), again)
+    both = Several([Held(known[:3]), OnDisk(Figures.of(known[3:]), lambda r: [(r, known[3:][r])])])
+    for rows in ([5, 1, 1, 6, 0], [3], []):
+        asked = np.array(rows, dtype=np.int64)
+        for one in (far, both):
+            assert one.take(asked).tolist() == known[asked].tolist()
+            assert one.digests(asked) == held.digests(asked)
+    for one in (far, both):
+        assert one.boxes.tolist() == held.boxes.tolist()
+        assert one.sizes.tolist() == held.sizes.tolist()
 
 
 # ---------------------------------------------------------------- memory
