@@ -32,12 +32,15 @@ scene check record rulecases
 membership partition
 measures parts
 tiles storedfeatures storedsubjects
+tilefiles
 nearby
 dispatch
 engine
+spread
 extras resume
 choosing joining
 screening
+screento
 compare
 amendment
 mapedit notices
@@ -50,6 +53,7 @@ HANDED_UP = {
     ("indexing", "site"),
     ("siteassembly", "site"),
     ("screening", "outputs"),
+    ("screento", "outputs"),
     ("amendment", "outputs"),
     ("notices", "outputs"),
 }
@@ -67,7 +71,7 @@ GEOMETRY = ("kernels", "nearkernels", "segments", "shapes", "cells", "crs", "pro
             "operations", "validity", "rasters", "terrain", "buffers", "encounters", "overlay",
             "delineation", "scene", "membership", "partition", "parts", "measures", "tiles",
             "dispatch", "engine", "storedfeatures", "storedsubjects", "nearby",
-            "geometryfile")  # fmt: skip
+            "geometryfile", "tilefiles", "spread")  # fmt: skip
 #: What ``import wetgis`` and the command line's help must not load.
 HEAVY = GEOMETRY_LIBRARIES | {
     "numpy", "pandas", "pyarrow", "pydantic", "matplotlib", "scipy", "distributed", "jinja2",

@@ -98,6 +98,15 @@ def subjects_on_disk(
     parcels = site.layers.get("parcels")
     if not isinstance(parcels, StoredLayer):
         return subjects_of(site, scale)
+    if "on disk" not in site._ready:
+        site._ready["on disk"] = _subjects_on_disk(site, parcels, scale)
+    made: tuple[StoredSubjects, pd.DataFrame, IssueLog] = site._ready["on disk"]
+    return made
+
+
+def _subjects_on_disk(
+    site: Site, parcels: StoredLayer, scale: float
+) -> tuple[StoredSubjects, pd.DataFrame, IssueLog]:
     rows = np.zeros(0, np.int64)
     if "footprints" in site.layers:
         rows = rows_under(parcels, site.layers["footprints"].boxes)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from wetgis.crs import combined_factor
-from wetgis.engine import subjects_of
+from wetgis.engine import subjects_on_disk
 from wetgis.evidence import Evidence, LayerFacts
 from wetgis.issuelog import Issue
 from wetgis.measures import mean_elevation_ft
+from wetgis.scene import Subjects
 from wetgis.schema import CHECKLIST_COLUMNS, FINDING_COLUMNS
 
 if TYPE_CHECKING:
@@ -21,14 +22,20 @@ if TYPE_CHECKING:
     from wetgis.scene import Scene
     from wetgis.site import Site
 
-__all__ = ["join_halves", "subject_keys"]
+__all__ = ["elsewhere", "join_halves", "law_of", "subject_keys"]
 
 
-def join_halves(site: Site, m: Measures) -> tuple[pd.DataFrame, pd.DataFrame, list[Any]]:
+def join_halves(site: Site, m: Measures) -> tuple[pd.DataFrame, pd.DataFrame, list[Issue]]:
     """The law half: findings, checklist, and what it says about the input."""
+    told = elsewhere(site, m.subjects.bounds) if site.packs and len(m.table) else []
+    return *law_of(site, m), told
+
+
+def law_of(site: Site, m: Measures) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Findings and checklist; empty without a pack or a subject."""
     if not site.packs or not len(m.table):
         empty = pd.DataFrame(columns=list(FINDING_COLUMNS))
-        return empty, pd.DataFrame(columns=list(CHECKLIST_COLUMNS)), []
+        return empty, pd.DataFrame(columns=list(CHECKLIST_COLUMNS))
     from wetgis.extras import make_extras
     from wetgis.findings import find
 
@@ -42,15 +49,14 @@ def join_halves(site: Site, m: Measures) -> tuple[pd.DataFrame, pd.DataFrame, li
         facts=dict(site.facts),
         buffer_ft=site.measure.buffer_ft,
     )
-    findings, checklist = find(evidence, site.packs)
-    return findings, checklist, _elsewhere(site, m)
+    return find(evidence, site.packs)
 
 
-def _elsewhere(site: Site, m: Measures) -> list[Issue]:
-    """Packs whose place is somewhere else than the subjects."""
+def elsewhere(site: Site, boxes: NDArray[np.float64]) -> list[Issue]:
+    """Packs whose place is somewhere else than the subjects, of which these are the boxes."""
     from wetgis.crs import as_crs, geographic_bounds
 
-    bounds = m.subjects.bounds[np.isfinite(m.subjects.bounds).all(axis=1)]
+    bounds = boxes[np.isfinite(boxes).all(axis=1)]
     if not len(bounds):
         return []
     low, high = bounds[:, :2].min(axis=0), bounds[:, 2:].max(axis=0)
@@ -109,8 +115,11 @@ def _factor(site: Site, scene: Scene) -> float:
 
 def _all_boxes(site: Site, scene: Scene) -> NDArray[np.float64]:
     """The boxes of all subjects of the site, also of the parcels that are not held here."""
-    subjects, _, _ = subjects_of(site, scene.scale)
-    others = subjects.bounds[(subjects.table["subject_kind"] != "parcel").to_numpy(bool)]
+    subjects, _, _ = subjects_on_disk(site, scene.scale)
+    if isinstance(subjects, Subjects):
+        others = subjects.bounds[(subjects.table["subject_kind"] != "parcel").to_numpy(bool)]
+    else:
+        others = subjects.rest.bounds
     parcels = [site.layers["parcels"].boxes] if "parcels" in site.layers else []
     boxes = np.concatenate([*parcels, others])
     found: NDArray[np.float64] = boxes[np.isfinite(boxes).all(axis=1)]

@@ -16,20 +16,23 @@ if TYPE_CHECKING:
     from wetgis.buffers import Audit
     from wetgis.site import Site
 
-__all__ = ["run_record"]
+__all__ = ["added", "counts_of", "run_record"]
 
 
 def run_record(
     site: Site,
     audit: Audit,
     scale: float,
-    tables: dict[str, pd.DataFrame],
+    issues: pd.DataFrame,
+    counts: dict[str, Any],
     run: dict[str, Any],
 ) -> dict[str, Any]:
-    """The record of a run as plain values; time, machine and workers stand under ``run`` alone."""
+    """The record of a run as plain values; time, machine and workers stand under ``run`` alone.
+
+    ``counts``: of the tables, from `counts_of`.
+    """
     layers: list[Any] = [*site.layers.values(), *site.rasters.values()]
     operations = [o for layer in site.layers.values() for o in layer.operations]
-    issues = tables["issues"]
     return {
         "schema_version": SCHEMA_VERSION,
         "versions": versions(),
@@ -51,7 +54,10 @@ def run_record(
             "points": audit.points,
             "rebuilt": int((issues["code"] == "buffer_rebuilt").sum()),
         },
-        "counts": _counts(tables),
+        "counts": {
+            **counts,
+            "issues": {str(k): int(n) for k, n in issues["severity"].value_counts().items()},
+        },
         "run": {
             "at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "machine": platform.platform(),
@@ -85,11 +91,23 @@ def _repairs(issues: pd.DataFrame) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in in_order.itertuples(index=False)]
 
 
-def _counts(tables: dict[str, pd.DataFrame]) -> dict[str, Any]:
+def counts_of(tables: dict[str, pd.DataFrame]) -> dict[str, Any]:
+    """How many subjects, of which status, and how many rows of the other tables."""
     measures = tables["measures"]
     return {
         "subjects": {str(k): int(n) for k, n in measures["subject_kind"].value_counts().items()},
         "status": {str(k): int(n) for k, n in measures["status"].value_counts().items()},
-        "issues": {str(k): int(n) for k, n in tables["issues"]["severity"].value_counts().items()},
         **{name: len(tables[name]) for name in ("findings", "contacts", "parts")},
     }
+
+
+def added(one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
+    """The counts of two parts of a run together."""
+    out = dict(one)
+    for name, value in two.items():
+        before = out.get(name)
+        if isinstance(value, dict):
+            out[name] = added(before or {}, value)
+        else:
+            out[name] = (before or 0) + value
+    return out

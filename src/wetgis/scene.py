@@ -179,6 +179,14 @@ def _grouped(kind: str, geometries: Geometries, table: pd.DataFrame, scale: floa
     )
 
 
+class Asked(Protocol):
+    """Subjects in memory or on disk: their boxes, and some of them in memory."""
+
+    @property
+    def bounds(self) -> Floats: ...
+    def take(self, index: Ints | Bools) -> Subjects: ...
+
+
 @dataclass(frozen=True)
 class Subjects:
     """What is asked about: ``geometries`` may hold None; ``table`` has a row for each."""

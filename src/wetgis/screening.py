@@ -19,7 +19,7 @@ from wetgis.engine import Measures, Run, measure_site
 from wetgis.errors import UsageError
 from wetgis.issuelog import issue_frame
 from wetgis.joining import join_halves, subject_keys
-from wetgis.record import run_record
+from wetgis.record import counts_of, run_record
 from wetgis.resume import Store, fingerprint, forget
 from wetgis.schema import (
     CONTACT_COLUMNS,
@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 __all__ = ["Assessment", "Screening", "assess", "open_run", "screen"]
 
 Progress = Callable[[int, int, str], None]
+#: Layers that a map shows beside the subjects.
+SHOWN = ("wetlands", "watercourses", "municipality", "floodplain", "indicators")
 #: The row of a subject in all that was measured, while some are chosen.
-_ROW = "_row"
+ROW = "_row"
 
 
 @dataclass(frozen=True)
@@ -274,43 +276,47 @@ def _screen(
 ) -> Screening:
     started = time.perf_counter()
     site, keep, measured = choose(site, ids, project)
-    reach_ft = _reach_ft(site)
-    m = measure_site(site, reach_ft + _accuracy_ft(site), replace(run, chosen=measured))
+    reach_ft = reach_of(site)
+    m = measure_site(site, reach_ft + accuracy_of(site), replace(run, chosen=measured))
     findings, checklist, law_issues = join_halves(site, m)
-    table = _counted(m.table, findings).assign(**{_ROW: np.arange(len(m.table))})
-    tables = {
-        "measures": table,
-        "findings": findings,
-        # the law half also sees what stated accuracy could bring within the distance
-        "contacts": m.contacts[m.contacts["distance_ft"] <= reach_ft + EPS_FT],
-        "parts": m.parts,
-        "issues": issue_frame([*site.issues, *m.issues.rows, *law_issues]),
-    }
+    tables = tables_of(m, findings, reach_ft)
+    tables["issues"] = issue_frame([*site.issues, *m.issues.rows, *law_issues])
     if keep is not None:
         tables = only(tables, keep)
     worked = {"seconds": time.perf_counter() - started, "jobs": run.jobs}
     return kind(
-        _measures_frame(site, m, tables["measures"]),
+        measures_frame(site, m, tables["measures"]),
         tables["findings"],
         gpd.GeoDataFrame(tables["contacts"][[*CONTACT_COLUMNS, "geometry"]], crs=site.crs),
         gpd.GeoDataFrame(tables["parts"], crs=site.crs),
         checklist,
         tables["issues"],
-        run_record(site, m.audit, m.scene.scale, tables, worked),
+        run_record(site, m.audit, m.scene.scale, tables["issues"], counts_of(tables), worked),
         _map_layers(site, m),
         site.packs,
         site.title,
     )
 
 
-def _reach_ft(site: Site) -> float:
+def tables_of(m: Measures, findings: pd.DataFrame, reach_ft: float) -> dict[str, pd.DataFrame]:
+    """The tables of a result; ``measures`` keeps the row of each subject in `ROW`."""
+    return {
+        "measures": _counted(m.table, findings).assign(**{ROW: np.arange(len(m.table))}),
+        "findings": findings,
+        # the law half also sees what stated accuracy could bring within the distance
+        "contacts": m.contacts[m.contacts["distance_ft"] <= reach_ft + EPS_FT],
+        "parts": m.parts,
+    }
+
+
+def reach_of(site: Site) -> float:
     reaches = [p.reach_ft for p in site.packs]
     if np.isfinite(site.measure.buffer_ft):
         reaches.append(site.measure.buffer_ft)
     return max(reaches, default=0.0)
 
 
-def _accuracy_ft(site: Site) -> float:
+def accuracy_of(site: Site) -> float:
     """How far the stated accuracy of a subject and a feature could move them together."""
 
     def largest(kinds: Iterable[str]) -> float:
@@ -331,21 +337,20 @@ def _counted(table: pd.DataFrame, findings: pd.DataFrame) -> pd.DataFrame:
     return out
 
 
-def _measures_frame(site: Site, m: Measures, table: pd.DataFrame) -> gpd.GeoDataFrame:
+def measures_frame(site: Site, m: Measures, table: pd.DataFrame) -> gpd.GeoDataFrame:
     """The table of measures as the contract has it: columns in order, then those kept."""
     kept: list[str] = []
     for kind in ("parcels", "footprints"):
         if kind in site.layers:
             kept += [c for c in site.layers[kind].keep if c not in kept and c in table.columns]
     frame = table[[*MEASURE_COLUMNS, *kept]].reset_index(drop=True)
-    own = m.subjects.geometries[table[_ROW].to_numpy()]
+    own = m.subjects.geometries[table[ROW].to_numpy()]
     return gpd.GeoDataFrame(frame, geometry=gpd.GeoSeries(own, index=frame.index, crs=site.crs))
 
 
 def _map_layers(site: Site, m: Measures) -> dict[str, gpd.GeoDataFrame]:
     """Frames that a map shows beside the subjects."""
-    shown = ("wetlands", "watercourses", "municipality", "floodplain", "indicators")
-    layers = {k: site.layers[k].frame for k in shown if k in site.layers}
+    layers = {k: site.layers[k].frame for k in SHOWN if k in site.layers}
     layers["buffer"] = gpd.GeoDataFrame(geometry=m.buffer, crs=site.crs)
     return layers
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
-__all__ = ["StoredRows", "Unstorable", "store_frame", "store_table"]
+__all__ = ["StoredRows", "Unstorable", "store_frame", "store_table", "typed"]
 
 #: Rows that are read together.
 BATCH = 4096
@@ -63,7 +63,7 @@ def store_table(
     plain.attrs = {}
     try:
         made, like = pa.Table.from_pandas(plain, preserve_index=False), _like(plain)
-        again = _typed(made.to_pandas(), like)
+        again = typed(made.to_pandas(), like)
         same = again.dtypes.equals(plain.dtypes) and again.equals(plain)
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise Unstorable(str(error)) from error
@@ -75,7 +75,7 @@ def store_table(
     return StoredRows(folder, crs, like, columns, geometry, len(plain))
 
 
-def _typed(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
+def typed(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
     """A table with the types of another: a chunk without a gap would have narrower ones.
 
     A gap in a column of objects comes back as None; where it was NaN, ``like`` says so.
@@ -83,7 +83,7 @@ def _typed(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
     for name in like.columns:
         if table[name].dtype != like[name].dtype:
             table[name] = table[name].astype(like[name].dtype)
-        if name in like.attrs["nan"]:
+        if name in like.attrs.get("nan", ()):
             table[name] = table[name].where(table[name].notna(), np.nan)
     return table
 
@@ -135,7 +135,7 @@ class StoredRows:
         with pa.memory_map(str(self.folder / "rows.arrow")) as source:
             reader = pa.ipc.open_file(source)
             if rows is None:
-                return _typed(reader.read_all().to_pandas(), self.like)
+                return typed(reader.read_all().to_pandas(), self.like)
             rows = np.asarray(rows, dtype=np.int64)
             order = np.argsort(rows, kind="stable")
             batches = [
@@ -145,7 +145,7 @@ class StoredRows:
             found = pa.Table.from_batches(batches, reader.schema).to_pandas()
         back = np.empty(len(rows), np.int64)
         back[order] = np.arange(len(rows))
-        return _typed(found.iloc[back].reset_index(drop=True), self.like)
+        return typed(found.iloc[back].reset_index(drop=True), self.like)
 
     def column(self, name: str) -> pd.Series:
         """One attribute of all rows."""
@@ -156,7 +156,7 @@ class StoredRows:
             chosen = reader.read_all().select([name]).to_pandas()
         like = self.like[[name]]
         like.attrs["nan"] = self.like.attrs["nan"] & {name}
-        return _typed(chosen, like)[name]
+        return typed(chosen, like)[name]
 
     def take(self, rows: Ints | None = None) -> gpd.GeoDataFrame:
         """Some rows, or all, with their geometries, in a plain range."""

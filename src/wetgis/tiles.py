@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wetgis.buffers import Audit
-    from wetgis.scene import Features, Scene, Subjects
+    from wetgis.scene import Asked, Features, Scene, Subjects
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -67,7 +67,7 @@ class TileResult:
     rebuilt: tuple[str, ...] = field(default=())
 
 
-def plan(subjects: Subjects, scale: float) -> list[Ints]:
+def plan(subjects: Asked, scale: float) -> list[Ints]:
     """The subjects of each tile, tiles in order; those without a geometry come last."""
     bounds = subjects.bounds
     usable = np.flatnonzero(np.isfinite(bounds).all(axis=1))
@@ -81,7 +81,7 @@ def plan(subjects: Subjects, scale: float) -> list[Ints]:
 
 
 def work_of(
-    scene: Scene, subjects: Subjects, index: Ints, reach: float, *, full: bool, threads: int
+    scene: Scene, subjects: Asked, index: Ints, reach: float, *, full: bool, threads: int
 ) -> TileWork:
     """Cut out what a tile needs: all features that reach the cells under its subjects."""
     own = subjects.take(index)

@@ -27,11 +27,8 @@ def amendment_record(
     started: float,
 ) -> dict[str, Any]:
     """The record as plain values; the clock stands under ``run`` alone."""
-    none = pd.DataFrame({"subject_kind": [], "status": []})
     worked = {"seconds": time.perf_counter() - started}
-    stand_in = {"measures": none, "findings": none, "contacts": none, "parts": none,
-                "issues": tables["issues"]}  # fmt: skip
-    record = run_record(site, audit, ft_per_unit(site.crs), stand_in, worked)
+    record = run_record(site, audit, ft_per_unit(site.crs), tables["issues"], {}, worked)
     record["amendment"] = {
         **options,
         "totals": tables["totals"].to_dict("records"),
