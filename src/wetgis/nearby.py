@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["distances_to_file", "tile_distances"]
 
 #: How much wider the next window is.
-_WIDER = 4.0
+_WIDER = 2.0
 #: The first margin, in typical distances between two features.
-_FIRST = 2.0
+_FIRST = 0.5
 
 
 def tile_distances(scene: Scene, own: Geometries, columns: dict[str, Floats]) -> dict[str, Floats]:

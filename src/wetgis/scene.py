@@ -80,7 +80,7 @@ class Features(Protocol):
     @property
     def group_table(self) -> pd.DataFrame: ...
     def __len__(self) -> int: ...
-    def window(self, bounds: Floats) -> FeatureSet: ...
+    def window(self, bounds: Floats, *, groups: bool = True) -> FeatureSet: ...
 
 
 @dataclass(frozen=True)
@@ -107,20 +107,23 @@ class FeatureSet:
             shapely.STRtree(g) for g in (self.geometries, self.groups.geometries, self.lines)
         )
 
-    def window(self, bounds: Floats) -> FeatureSet:
-        """What lies in or reaches into a box."""
+    def window(self, bounds: Floats, *, groups: bool = True) -> FeatureSet:
+        """What lies in or reaches into a box; ``groups``: the whole features, too.
+
+        Here they cost nothing, and are there always.
+        """
         box = shapely.box(*bounds)
-        records, groups, lines = (np.sort(tree.query(box)) for tree in self._trees)
+        records, whole, lines = (np.sort(tree.query(box)) for tree in self._trees)
         g = self.groups
         return FeatureSet(
             self.kind,
             self.geometries[records],
             self.table.iloc[records].reset_index(drop=True),
             Groups(
-                g.geometries[groups], g.ids[groups], g.whole_sqft[groups],
-                g.whole_boundary_ft[groups], g.first[groups], np.zeros(0, np.int64),
+                g.geometries[whole], g.ids[whole], g.whole_sqft[whole],
+                g.whole_boundary_ft[whole], g.first[whole], np.zeros(0, np.int64),
             ),
-            self.group_table.iloc[groups].reset_index(drop=True),
+            self.group_table.iloc[whole].reset_index(drop=True),
             self.lines[lines],
         )  # fmt: skip
 
@@ -270,12 +273,17 @@ class Scene:
             self._nearest[kind] = made
         return made
 
-    def window(self, bounds: Floats) -> Scene:
-        """The scene as one tile sees it."""
-        features = {k: f.window(bounds) for k, f in self.features.items()}
+    def window(self, bounds: Floats, *, full: bool = True) -> Scene:
+        """The scene as one tile sees it; ``full``: with all that contacts are asked of."""
+        features = {
+            # whether an overlap is a sliver is asked of whole wetlands and watercourses
+            k: f.window(bounds, groups=full or k in ("wetlands", "watercourses"))
+            for k, f in self.features.items()
+        }
         near = {
             k: features[k] if f is self.features.get(k) else f.window(bounds)
             for k, f in self.near.items()
+            if full
         }
         return replace(self, features=features, near=near)
 

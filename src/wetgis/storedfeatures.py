@@ -74,9 +74,10 @@ class StoredFeatures:
     def __len__(self) -> int:
         return len(self.records)
 
-    def window(self, bounds: Floats) -> FeatureSet:
-        """What lies in or reaches into a box."""
-        return self._some(*(f.meeting(bounds) for f in (self.records, self.whole, self.drawn)))
+    def window(self, bounds: Floats, *, groups: bool = True) -> FeatureSet:
+        """What lies in or reaches into a box; ``groups``: the whole features, too."""
+        whole = self.whole.meeting(bounds) if groups else np.zeros(0, np.int64)
+        return self._some(self.records.meeting(bounds), whole, self.drawn.meeting(bounds))
 
     def _some(self, records: Ints, groups: Ints, lines: Ints) -> FeatureSet:
         return FeatureSet(

@@ -89,7 +89,7 @@ def work_of(
     # a hair more than the largest distance, so that "exactly at it" is never lost
     margin = max(reach, scene.distance) * 1.01 + 1.0
     window = grid.bounds + np.array([-margin, -margin, margin, margin])
-    return TileWork(index, scene.window(window), own, reach, full, threads)
+    return TileWork(index, scene.window(window, full=full), own, reach, full, threads)
 
 
 def run_tile(work: TileWork) -> TileResult:
