@@ -270,11 +270,11 @@ def test_ctrl_c_is_130_and_the_run_can_go_on(
     """Stopped in the middle: one message, nothing under a final name; then it goes on."""
     out, whole = tmp_path / "out", tmp_path / "whole"
     code = (
-        "import os, signal, sys, wetgis.resume as r\n"
+        "import os, signal, sys, wetgis.tilefiles as r\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell may have it ignored
-        "save = r.Store.save\n"
+        "save = r.TileFiles.save\n"
         "def stop(self, *a): save(self, *a); os.kill(os.getpid(), signal.SIGINT)\n"
-        "r.Store.save = stop\n"
+        "r.TileFiles.save = stop\n"
         f"sys.argv = ['wetgis', 'screen', {str(tiny)!r}, '--out', {str(out)!r}]\n"
         "from wetgis.cli import main\nmain()\n"
     )

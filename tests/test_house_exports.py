@@ -24,6 +24,7 @@ FUNCTIONS = [
     "read_layer",
     "read_site",
     "screen",
+    "screen_to",
     "slope",
     "suggest_crs",
     "write_layer",

@@ -23,9 +23,9 @@ shapes operations doubts flags packs
 crs cells trials
 activities reaches buffers encounters delineation rasters sources
 ground nearness projects determination overlay terrain siteconfig parcelindex
-places heldlayers
+places heldlayers spilled
 decisions sitelayers
-sitechecks indexing
+sitechecks indexing layerjoin
 findings siteassembly
 site
 scene check record rulecases

@@ -36,6 +36,7 @@ _HOMES = {
     "read_layer": "sources",
     "read_site": "site",
     "screen": "screening",
+    "screen_to": "screento",
     "slope": "terrain",
     "suggest_crs": "crs",
     "write_layer": "sources",

@@ -53,6 +53,8 @@ __all__ = ["FolderRun", "screen_to"]
 
 Progress = Callable[[int, int, str], None]
 _TABLES = ("measures", "findings", "contacts", "parts")
+#: Memory is handed back after so many buckets: looking for what is free takes a while.
+_REST = 8
 
 
 @dataclass(frozen=True)
@@ -235,7 +237,8 @@ def _judged(
             tables = _own(tables_of(measures, findings, reach_ft), own, keep)
             counts = added(counts, counts_of(tables))
             found.add(_framed(spread.site, measures, tables))
-            hand_back(len(spread.order))
+            if number % _REST == 0:
+                hand_back(len(spread.order))
             if progress is not None and spread.buckets > 1:
                 progress(number + 1, spread.buckets, "parts of the tables")
     except KeyboardInterrupt:

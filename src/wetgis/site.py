@@ -412,11 +412,11 @@ def _read_for_crs(site: Site, wanted: CRS | None) -> dict[str, tuple[Piece, ...]
     """The subjects, in the CRS that is wanted; without any geometry in them, further layers."""
     vectors = [k for k in site._given if not is_raster(k)]
     subjects = [k for k in SUBJECT_LAYERS if k in vectors]
-    pieces = {k: read_all(site._given[k], wanted) for k in subjects}
+    pieces = {k: read_all(k, site._given[k], wanted, site._store) for k in subjects}
     for kind in (k for k in vectors if k not in subjects):
         if any(_has_bounds(p.frame) for several in pieces.values() for p in several):
             break
-        pieces[kind] = read_all(site._given[kind], wanted)
+        pieces[kind] = read_all(kind, site._given[kind], wanted, site._store)
     return pieces
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import difflib
+import glob
 import math
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -27,6 +28,7 @@ __all__ = [
     "OverrideKeys",
     "RasterKeys",
     "SiteKeys",
+    "bytes_of",
     "check_kind",
     "checked",
     "is_raster",
@@ -225,6 +227,27 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SiteError(f"this is not TOML: {error}.", where=str(path)) from None
+
+
+def bytes_of(path: str | Path) -> int:
+    """How large the files of a site's vector layers are together; what is not found counts 0."""
+    base, total = Path(path).resolve().parent, 0
+    layers = read_toml(path).get("layers", {})
+    for kind, value in layers.items() if isinstance(layers, Mapping) else ():
+        if kind in RASTER_KINDS:
+            continue
+        several = value if isinstance(value, list) else [value]
+        for name in (one.get("path") for one in several if isinstance(one, Mapping)):
+            for text in name if isinstance(name, list) else [name]:
+                total += _bytes(base, str(text))
+    return total
+
+
+def _bytes(base: Path, name: str) -> int:
+    path = base / Path(name).expanduser()
+    files = [path] if path.exists() else [Path(p) for p in glob.glob(str(path), recursive=True)]
+    inside = [f for p in files for f in (p.rglob("*") if p.is_dir() else (p,))]
+    return sum(f.stat().st_size for f in inside if f.is_file())
 
 
 def site_keys(data: Mapping[str, Any], *, where: str) -> SiteKeys:

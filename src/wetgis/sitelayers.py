@@ -6,7 +6,6 @@ working CRS; a *site layer* is all pieces of a kind as one frame.
 
 from __future__ import annotations
 
-import datetime
 import glob
 import os
 from collections.abc import Mapping, Sequence
@@ -15,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wetgis.errors import InputError, SiteError
-from wetgis.heldlayers import IndexedLayer, SiteLayer
-from wetgis.issuelog import Issue, IssueLog
+from wetgis.heldlayers import SiteLayer
+from wetgis.issuelog import Issue
 from wetgis.parcelindex import Misfit, ParcelIndex, Request, folder_of, open_index
-from wetgis.schema import SUBJECT_LAYERS
 from wetgis.siteconfig import VECTOR_KEYS, RasterKeys, is_raster, layer_keys, unknown_key
 from wetgis.sources.keys import LayerKeys
+from wetgis.spilled import Spilled, spill
 
 if TYPE_CHECKING:
     import geopandas as gpd
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from wetgis.crs import Operation
     from wetgis.provenance import SourceRecord
     from wetgis.sources.reading import Loaded
+    from wetgis.sources.spilling import LoadedTo
 
 __all__ = [
     "Given",
@@ -37,14 +37,11 @@ __all__ = [
     "RasterLayer",
     "SiteLayer",
     "givens",
-    "join",
     "read",
     "read_raster",
 ]
 
 _GLOB = set("*?[")
-#: What to do with a repeated id, from the mildest to the strictest.
-_RULES = ("keep", "unite", "error")
 
 
 class Layer:
@@ -120,7 +117,8 @@ class Given:
 class Piece:
     """One source, read. ``polygons`` is the stated extent where that is a layer of its own.
 
-    Where the rows stay on an ``index``, ``frame`` holds the box of all of them and nothing else.
+    Where the rows stay on an ``index`` or are ``spilled`` to disk, ``frame`` holds the box of all
+    of them and nothing else.
     ``misfit`` says why an index that is there was not used.
     """
 
@@ -132,11 +130,20 @@ class Piece:
     polygons: BaseGeometry | None = None
     index: ParcelIndex | None = None
     misfit: str = ""
+    spilled: Spilled | None = None
 
     def in_crs(self, crs: Any) -> Piece:
         """The same under another name of the same CRS."""
         frame = self.frame.set_crs(crs, allow_override=True)
-        return replace(self, frame=frame, index=self.index and self.index.in_crs(crs))
+        spilled = self.spilled and replace(self.spilled, crs=crs)
+        index = self.index and self.index.in_crs(crs)
+        return replace(self, frame=frame, index=index, spilled=spilled)
+
+    def in_memory(self) -> Piece:
+        """The same with its rows in memory."""
+        if self.spilled is None:
+            return self
+        return replace(self, frame=self.spilled.frame(), spilled=None)
 
     @property
     def about(self) -> str:
@@ -199,22 +206,23 @@ def _resolve(name: str, given: Given) -> list[tuple[str, Path]]:
     return [(Path(name).as_posix(), Path(hit)) for name, hit in zip(shown, hits, strict=True)]
 
 
-def read(given: Given, target_crs: Any) -> Piece:
+def read(given: Given, target_crs: Any, folder: Path | None = None) -> Piece:
     """Read a source into the target CRS (None: as it is). A frame is copied by the reader.
 
     Repeated ids are looked at later, among the features that are in force. Parcels that have an
-    index beside them are left on it where it fits.
+    index beside them are left on it where it fits. With a ``folder`` geometries go there.
     """
     keys = given.keys
     assert isinstance(keys, LayerKeys)
     misfit = ""
     try:
-        if (request := index_request(given, target_crs)) and folder_of(request.file).exists():
+        request = index_request(given, target_crs) if folder is None else None
+        if request and folder_of(request.file).exists():
             return _on_index(open_index(request), keys)
     except Misfit as reason:
         misfit = str(reason)
     try:
-        loaded = _load(given, keys, target_crs)
+        frame, loaded, spilled = _load(given, keys, target_crs, folder)
         polygons, extra = _stated_extent(given, keys, target_crs)
     except InputError as error:
         # which layer of which site: the reader knows only the file
@@ -225,12 +233,13 @@ def read(given: Given, target_crs: Any) -> Piece:
     issues = [replace(i, layer=given.kind) for i in loaded.issues if i.code != "duplicate_id"]
     return Piece(
         keys=keys,
-        frame=loaded.frame,
+        frame=frame,
         sources=loaded.sources,
         operations=loaded.operations,
         issues=(*issues, *extra),
         polygons=polygons,
         misfit=misfit,
+        spilled=spilled,
     )
 
 
@@ -263,13 +272,18 @@ def _on_index(index: ParcelIndex, keys: LayerKeys) -> Piece:
     return Piece(keys, box, told.sources, told.operations, told.issues, index=index)
 
 
-def _load(given: Given, keys: LayerKeys, crs: Any) -> Loaded:
+def _load(
+    given: Given, keys: LayerKeys, crs: Any, folder: Path | None
+) -> tuple[gpd.GeoDataFrame, Loaded | LoadedTo, Spilled | None]:
     from wetgis.sources import load
 
     source = given.frame if given.frame is not None else list(given.names)
     kept = keys.model_copy(update={"duplicates": "keep"})
-    loaded: Loaded = load(source, given.kind, kept, crs, base=given.base)
-    return loaded
+    if folder is None:
+        loaded: Loaded = load(source, given.kind, kept, crs, base=given.base)
+        return loaded.frame, loaded, None
+    told, spilled = spill(source, given.kind, kept, crs, folder, given.base)
+    return spilled.box(), told, spilled
 
 
 def read_raster(several: Sequence[Given]) -> RasterLayer:
@@ -336,125 +350,3 @@ def polygons_of(frame: gpd.GeoDataFrame, what: str, where: str) -> BaseGeometry:
     if not area.any():
         raise InputError(f"{what} has no polygons.", needed="at least one polygon", where=where)
     return shapely.union_all(geoms[area])
-
-
-def join(
-    kind: str,
-    pieces: Sequence[Piece],
-    *,
-    as_of: datetime.date,
-    municipality: BaseGeometry | None,
-    where: str = "",
-) -> SiteLayer:
-    """All pieces of a kind as one layer, as it is in force on a day."""
-    from wetgis.sources import number_records
-
-    index = pieces[0].index
-    if index is not None:  # what follows was done when it was made
-        extent = _extent(kind, pieces, municipality, where)
-        return IndexedLayer(index, extent, tuple(pieces[0].keys.keep))
-    log = IssueLog([issue for piece in pieces for issue in piece.issues])
-    frames = [
-        _duplicates(_in_force(piece, kind, as_of, log), kind, [piece], log) for piece in pieces
-    ]
-    frame = _concat(frames)
-    if len(pieces) > 1 and _shared_ids(frames):
-        frame = _duplicates(frame, kind, pieces, log)
-    if kind in SUBJECT_LAYERS:
-        frame["record"] = number_records(frame)
-    return SiteLayer(
-        kind=kind,
-        frame=frame,
-        extent=_extent(kind, pieces, municipality, where),
-        sources=tuple(source for p in pieces for source in p.sources),
-        operations=tuple(operation for p in pieces for operation in p.operations),
-        issues=tuple(log.rows),
-        keep=tuple(dict.fromkeys(k for p in pieces for k in p.keys.keep)),
-    )
-
-
-def _concat(frames: list[gpd.GeoDataFrame]) -> gpd.GeoDataFrame:
-    """One frame of several; an empty one adds its columns only where all are empty."""
-    import pandas as pd
-
-    filled = [f for f in frames if len(f)] or frames[:1]
-    frame = filled[0].copy() if len(filled) == 1 else None
-    if frame is None:
-        bare = [f.copy() for f in filled]
-        for one in bare:
-            one.attrs = {}
-        frame = pd.concat(bare, ignore_index=True)
-    frame = frame.reset_index(drop=True)
-    frame.attrs = {}
-    return frame
-
-
-def _in_force(piece: Piece, kind: str, as_of: datetime.date, log: IssueLog) -> gpd.GeoDataFrame:
-    """The features of a piece that are in force on a day; both ends count.
-
-    The reader has made the columns dates; one that is not stated bounds nothing.
-    """
-    import numpy as np
-
-    frame = piece.frame
-    inside = np.ones(len(frame), dtype=bool)
-    for column, sign in (("effective_from", 1), ("effective_to", -1)):
-        if column not in frame.columns:
-            continue
-        days = frame[column].to_numpy().astype("datetime64[D]")
-        after = (days - np.datetime64(as_of, "D")).astype("int64") * sign > 0
-        inside &= ~(after & ~np.isnat(days))
-    if inside.all():
-        return frame
-    out = int((~inside).sum())
-    text = f"{out} of {len(frame)} features are not in force on {as_of.isoformat()}."
-    log.add("note", "not_in_force", text, layer=kind, file=piece.about, effect="they are left out")
-    return frame[inside].reset_index(drop=True)
-
-
-def _duplicates(
-    frame: gpd.GeoDataFrame, kind: str, pieces: Sequence[Piece], log: IssueLog
-) -> gpd.GeoDataFrame:
-    """Repeated ids, by the strictest rule of the sources that they come from."""
-    from wetgis.sources.checks import duplicates
-
-    keys = max((p.keys for p in pieces), key=lambda k: _RULES.index(k.duplicates))
-    files = ", ".join(dict.fromkeys(p.about for p in pieces))
-    return duplicates(frame, kind, keys, log, {"layer": kind, "file": files})
-
-
-def _shared_ids(frames: Sequence[gpd.GeoDataFrame]) -> bool:
-    """Whether an id stands in more than one source."""
-    import pandas as pd
-
-    ids = [frame["id"].drop_duplicates() for frame in frames if len(frame)]
-    return bool(ids) and bool(pd.concat(ids).duplicated().any())
-
-
-def _extent(
-    kind: str, pieces: Sequence[Piece], municipality: BaseGeometry | None, where: str
-) -> BaseGeometry | None:
-    """Where a layer is complete: the extents of its sources united; None if none is stated.
-
-    ``features`` is the bounding box of the source's features: a map that was drawn for a sheet is
-    complete on that sheet, also between its features.
-    """
-    import shapely
-
-    found: list[BaseGeometry] = []
-    for piece in pieces:
-        if piece.polygons is not None:
-            found.append(piece.polygons)
-        elif piece.keys.extent == "municipality":
-            if municipality is None:
-                raise SiteError(
-                    f'layers.{kind}.extent = "municipality", but no such layer is given.',
-                    needed="a layer of the kind municipality",
-                    where=where,
-                )
-            found.append(municipality)
-        elif piece.keys.extent == "features" and len(piece.frame):
-            bounds = piece.frame.total_bounds
-            if bounds[0] <= bounds[2]:
-                found.append(shapely.box(*bounds))
-    return shapely.union_all(found) if found else None

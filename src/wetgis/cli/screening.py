@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from wetgis.screening import Screening
+    from wetgis.screento import FolderRun
     from wetgis.site import Site
 
 app = typer.Typer()
@@ -58,18 +60,20 @@ def screen(
 
     log_into(out)
     wanted = read_ids(ids) if ids else None
-    loaded = read_site(site, as_of)
-    with executor_at(scheduler) as executor, show_progress() as progress:
-        found = wetgis.screen(
-            loaded,
-            ids=wanted,
-            jobs=jobs,
-            executor=executor,
-            progress=progress,
-            out=out,
-            resume=resume,
-        )
-    write(found, out, site, all_findings=all_findings)
+    with layers_of(site, out) as store:
+        loaded = read_site(site, as_of, store)
+        with executor_at(scheduler) as executor, show_progress() as progress:
+            found = wetgis.screen_to(
+                loaded,
+                out,
+                ids=wanted,
+                jobs=jobs,
+                executor=executor,
+                progress=progress,
+                resume=resume,
+                all_findings=all_findings,
+                site_file=site,
+            )
     return report(found, out, as_json=as_json)
 
 
@@ -105,12 +109,33 @@ def assess(
     return report(found, out, as_json=as_json, words=False)
 
 
-def read_site(path: Path, as_of: str | None) -> Site:
-    """The site, on another day where one is named."""
+def read_site(path: Path, as_of: str | None, store: Path | None = None) -> Site:
+    """The site, on another day where one is named, its layers in memory or in a store."""
     import wetgis
 
-    site: Site = wetgis.read_site(path, **({"as_of": day(as_of)} if as_of else {}))
+    site: Site = wetgis.read_site(path, store=store, **({"as_of": day(as_of)} if as_of else {}))
     return site
+
+
+#: A site whose files are larger together is not held in memory.
+HELD_BYTES = 50_000_000
+
+
+@contextlib.contextmanager
+def layers_of(site: Path, out: Path) -> Iterator[Path | None]:
+    """A folder for the layers of a large site, gone afterwards; None for one that is held."""
+    from wetgis.siteconfig import bytes_of
+
+    if bytes_of(site) < HELD_BYTES:
+        yield None
+        return
+    folder = out / ".layers"
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        folder.mkdir(parents=True)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def write(found: Screening, out: Path, site: Path, *, all_findings: bool = False) -> None:
@@ -149,7 +174,9 @@ def executor_at(address: str | None) -> Iterator[Executor | None]:
         yield client.get_executor()
 
 
-def report(found: Screening, out: Path | None, *, as_json: bool, words: bool = True) -> int:
+def report(
+    found: Screening | FolderRun, out: Path | None, *, as_json: bool, words: bool = True
+) -> int:
     """Print what was found; the exit code."""
     code = tell_issues(found.issues)
     if as_json:
@@ -161,7 +188,7 @@ def report(found: Screening, out: Path | None, *, as_json: bool, words: bool = T
     return code
 
 
-def run_document(found: Screening, out: Path | None, code: int) -> dict[str, Any]:
+def run_document(found: Screening | FolderRun, out: Path | None, code: int) -> dict[str, Any]:
     """What ``--json`` prints: counts, and where the tables are."""
     severity = found.issues["severity"].value_counts()
     return {
