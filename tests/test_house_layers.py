@@ -30,7 +30,7 @@ findings siteassembly
 site
 scene check record rulecases
 membership partition
-measures parts
+measures parts distances
 tiles storedfeatures storedsubjects
 tilefiles
 nearby
@@ -69,8 +69,8 @@ GEOMETRY_LIBRARIES = {
 #: Modules of the geometry half: they do not know the law half.
 GEOMETRY = ("kernels", "nearkernels", "segments", "shapes", "cells", "crs", "projection",
             "operations", "validity", "rasters", "terrain", "buffers", "encounters", "overlay",
-            "delineation", "scene", "membership", "partition", "parts", "measures", "tiles",
-            "dispatch", "engine", "storedfeatures", "storedsubjects", "nearby",
+            "delineation", "scene", "membership", "partition", "parts", "measures", "distances",
+            "tiles", "dispatch", "engine", "storedfeatures", "storedsubjects", "nearby",
             "geometryfile", "tilefiles", "spread")  # fmt: skip
 #: What ``import wetgis`` and the command line's help must not load.
 HEAVY = GEOMETRY_LIBRARIES | {

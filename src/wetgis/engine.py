@@ -14,10 +14,11 @@ import shapely
 
 from wetgis.buffers import Audit
 from wetgis.dispatch import Run, Task, TileStore, outcomes
+from wetgis.distances import distances
 from wetgis.evidence import MEMBER_COLUMNS
 from wetgis.heldlayers import StoredLayer, rows_under
 from wetgis.issuelog import IssueLog
-from wetgis.measures import distances, slopes
+from wetgis.measures import slopes
 from wetgis.membership import assign, members_of, project_subjects
 from wetgis.scene import Scene, Subjects
 from wetgis.schema import EPS_FT, NUMBER_COLUMNS, SUBJECT_COLUMNS

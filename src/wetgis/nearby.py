@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import shapely
 
-from wetgis.measures import DISTANCES, overlapping, speaks
+from wetgis.distances import DISTANCES, overlapping, speaks
 from wetgis.overlay import Nearest, typical_size
 from wetgis.segments import Runs
 from wetgis.storedfeatures import StoredFeatures
@@ -36,7 +36,7 @@ _FIRST = 0.5
 
 
 def tile_distances(scene: Scene, own: Geometries, columns: dict[str, Floats]) -> dict[str, Floats]:
-    """What ``measures.distances`` gives for the subjects of one tile, whose areas are known.
+    """What ``distances.distances`` gives for the subjects of one tile, whose areas are known.
 
     ``scene``: the whole one, whose layers may lie on disk.
     """
