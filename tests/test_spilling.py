@@ -298,7 +298,7 @@ def test_a_chunk_holds_something(lots: gpd.GeoDataFrame) -> None:
 def test_where_a_layer_is(lots: gpd.GeoDataFrame, tmp_path: Path, ending: str) -> None:
     from wetgis.crs import as_crs
 
-    far = frame_of([square(), square(), shapely.box(3e9, 3e9, 3.1e9, 3.1e9)])
+    far = frame_of([None, square(), square(9), shapely.box(3e9, 3e9, 3.1e9, 3.1e9)])
     most = frame_of([square(), *[shapely.box(3e9, 3e9, 3.1e9, 3.1e9)] * 2])
     wide = frame_of([shapely.box(-100, 30, -99, 31), shapely.box(-80, 44, -79, 45)], 4326)
     ohio = frame_of([shapely.box(-81, 41.4, -80.99, 41.41)], 4326).to_crs(2260)
@@ -312,6 +312,7 @@ def test_where_a_layer_is(lots: gpd.GeoDataFrame, tmp_path: Path, ending: str) -
         require_same(path, "wetlands", near=(as_crs(2260), box))
     whole = require_same(tmp_path / f"f0{ending}", "wetlands")
     assert "non_finite" in {i.code for i in whole.issues}
+    assert whole.frame.geometry.isna().tolist() == [True, False, False, True]
     with pytest.raises(CrsError, match="contradict"):
         load(tmp_path / f"f1{ending}", "wetlands")
 
@@ -367,6 +368,10 @@ def test_repeated_ids(tmp_path: Path) -> None:
         for kind in ("parcels", "wetlands", "flags", None):
             require_same(path, kind, {"id": "K"})
             require_same(path, kind)
+    for third, same in ((square(200), True), (square(400), False)):
+        twice = frame_of([square(), square(200), third], K=list("xaa"))
+        issues = require_same(save(twice, tmp_path / "b.parquet"), "wetlands", {"id": "K"}).issues
+        assert ("duplicate_id" in {i.code for i in issues}) == same
 
 
 # ---------------------------------------------------------------- faults of files
