@@ -5,15 +5,17 @@ Ids stay text with their leading zeros, numbers stay numbers, and no cell is a f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from wetgis.outputs.atomic import failed, replacing
+from wetgis.outputs.cells import Rows, fill
 from wetgis.outputs.palette import STATUS_COLOURS
 from wetgis.outputs.pieces import Finished, finished, issues_in_order, sized
 from wetgis.outputs.tables import guard, plain, shown_findings
@@ -45,7 +47,6 @@ _ROWS_OF_A_SHEET = 100_000
 #: Rows of a table that are written at once; a column is as wide as the first thousand ask for.
 _ROWS_AT_ONCE = 4_000
 _ROWS_OF_A_WIDTH = 1_000
-_LONGEST_CELL = 32_767
 _TEXT_WIDTH = 92
 _WIDE = {"says": 60, "note": 40, "message": 60, "effect": 40, "cite": 22, "needs": 26, "source": 26}
 #: Plain words that stand beside the closed words of a column.
@@ -101,9 +102,6 @@ def write_workbook(
     OutputError
         Where the file cannot be written.
     """
-    import xlsxwriter
-    from xlsxwriter.exceptions import XlsxWriterException
-
     run = finished(run)
     tally = tally or Tally.of(run)
     shown = partial(shown_findings, all_findings=all_findings)
@@ -115,19 +113,12 @@ def write_workbook(
         "Checklist": ([run.checklist], len(run.checklist)),
         "Issues": ([issues_in_order(run.issues)], len(run.issues)),
     }
-    with replacing(Path(path)) as temporary:
-        book = xlsxwriter.Workbook(str(temporary), _OPTIONS)
-        try:
-            colours = {name: {"bg_color": colour} for name, colour in STATUS_COLOURS.items()}
-            formats = {name: book.add_format(kind) for name, kind in (_FORMATS | colours).items()}
-            _summary(book.add_worksheet("Summary"), run, tally, formats)
-            for name, (pieces, rows) in tables.items():
-                _table(book.add_worksheet(name), map(_with_words, pieces), rows, formats)
-            _columns(book.add_worksheet("Columns"), tally.subjects.columns, formats)
-            book.set_properties({"title": guard(run.title), "comments": _about()})
-            book.close()
-        except XlsxWriterException as error:
-            raise failed(Path(path), error) from error
+    with _new_book(Path(path), run.title) as (book, formats, sheets):
+        _summary(book.add_worksheet("Summary"), run, tally, formats)
+        for name, (pieces, rows) in tables.items():
+            sheet = book.add_worksheet(name)
+            sheets[len(book.worksheets())] = _table(sheet, map(_with_words, pieces), rows, formats)
+        _columns(book.add_worksheet("Columns"), tally.subjects.columns, formats)
 
 
 def write_book(tables: Mapping[str, pd.DataFrame], path: str | Path, title: str) -> None:
@@ -138,17 +129,30 @@ def write_book(tables: Mapping[str, pd.DataFrame], path: str | Path, title: str)
     OutputError
         Where the file cannot be written.
     """
-    import xlsxwriter
+    with _new_book(Path(path), title) as (book, formats, sheets):
+        for number, (name, frame) in enumerate(tables.items(), start=1):
+            sheets[number] = _table(book.add_worksheet(name), [frame], len(frame), formats)
 
-    with replacing(Path(path)) as temporary:
-        book = xlsxwriter.Workbook(str(temporary), _OPTIONS)
+
+@contextmanager
+def _new_book(path: Path, title: str) -> Iterator[tuple[Any, dict[str, Any], dict[int, Rows]]]:
+    """A workbook, its formats, and a place for the rows that go below the heads of its sheets."""
+    import xlsxwriter
+    from xlsxwriter.exceptions import XlsxWriterException
+
+    sheets: dict[int, Rows] = {}
+    with replacing(path) as temporary:
+        heads = temporary.with_name("heads.xlsx")
+        book = xlsxwriter.Workbook(str(heads), _OPTIONS)
         try:
-            formats = {name: book.add_format(kind) for name, kind in _FORMATS.items()}
-            for name, frame in tables.items():
-                _table(book.add_worksheet(name), [frame], len(frame), formats)
+            colours = {name: {"bg_color": colour} for name, colour in STATUS_COLOURS.items()}
+            formats = {name: book.add_format(kind) for name, kind in (_FORMATS | colours).items()}
+            yield book, formats, sheets
             book.set_properties({"title": guard(title), "comments": _about()})
-        finally:
             book.close()
+        except XlsxWriterException as error:
+            raise failed(path, error) from error
+        fill(heads, temporary, sheets)
 
 
 def _about() -> str:
@@ -170,7 +174,7 @@ def _summary(sheet: Any, run: Finished, tally: Tally, formats: dict[str, Any]) -
         for column, value in enumerate(cells):
             if isinstance(value, str):
                 how = "bold" if style == "text" and column == 0 else style
-                sheet.write_string(number, column, _cell(guard(value)), formats[how])
+                sheet.write_string(number, column, guard(value), formats[how])
             else:
                 sheet.write_number(number, column, value, formats["count"])
 
@@ -196,26 +200,13 @@ def _summary_rows(run: Finished, tally: Tally) -> list[tuple[Any, ...]]:
     return rows + [("text", "", text) for text in CAVEATS]
 
 
-def _cell(text: str) -> str:
-    return text if len(text) <= _LONGEST_CELL else text[: _LONGEST_CELL - 1] + "…"
-
-
-def _table(sheet: Any, pieces: Iterable[pd.DataFrame], whole: int, formats: dict[str, Any]) -> None:
-    """A table of so many rows, with a frozen first row and a filter."""
+def _table(sheet: Any, pieces: Iterable[pd.DataFrame], whole: int, formats: dict[str, Any]) -> Rows:
+    """A table of so many rows, with a frozen first row and a filter; the rows are still to come."""
     rows = min(whole, _ROWS_OF_A_SHEET - 2)
-    written = 0
-    names: list[str] = []
-    for frame in map(plain, sized(pieces, _ROWS_AT_ONCE)):
-        if not names:
-            names = [str(name) for name in frame.columns]
-            _head(sheet, names, frame.iloc[:rows], formats)
-        _write_rows(sheet, frame.iloc[: rows - written], written + 1)
-        written = min(rows, written + len(frame))
-        if written == rows:
-            break
-    if rows < whole:
-        told = f"The first {rows:,} of {whole:,} rows; the CSV and Parquet files have all."
-        sheet.write_string(rows + 1, 0, told)
+    frames = map(plain, sized(pieces, _ROWS_AT_ONCE))
+    first = next(frames)
+    names = [str(name) for name in first.columns]
+    _head(sheet, names, first.iloc[:rows], formats)
     sheet.freeze_panes(1, 0)
     sheet.set_landscape()
     sheet.repeat_rows(0)
@@ -223,6 +214,17 @@ def _table(sheet: Any, pieces: Iterable[pd.DataFrame], whole: int, formats: dict
         sheet.autofilter(0, 0, rows, len(names) - 1)
     if "status" in names and rows:
         _colour(sheet, names.index("status"), rows, formats)
+    told = f"The first {rows:,} of {whole:,} rows; the CSV and Parquet files have all."
+    return Rows(_up_to(rows, chain([first], frames)), rows, told if rows < whole else "")
+
+
+def _up_to(rows: int, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    """So many rows of frames; no frame is read that has none of them."""
+    for frame in frames:
+        yield frame.iloc[:rows]
+        rows -= len(frame)
+        if rows <= 0:
+            return
 
 
 def _head(sheet: Any, names: list[str], first: pd.DataFrame, formats: dict[str, Any]) -> None:
@@ -236,27 +238,6 @@ def _head(sheet: Any, names: list[str], first: pd.DataFrame, formats: dict[str, 
         words = _words_of(name)
         if words:
             sheet.write_comment(0, j, words, {"x_scale": 1.2, "y_scale": 0.6})
-
-
-def _write_rows(sheet: Any, frame: pd.DataFrame, top: int) -> None:
-    """Rows of a table from a row of the sheet on."""
-    columns: list[tuple[bool, list[Any]]] = []
-    for j in range(frame.shape[1]):
-        column = frame.iloc[:, j]
-        numeric = pd.api.types.is_numeric_dtype(column)
-        if numeric:
-            columns.append((True, column.to_numpy(dtype="float64", na_value=np.nan).tolist()))
-        else:
-            columns.append((False, [str(v) for v in column]))
-    write_number, write_string = sheet.write_number, sheet.write_string
-    for i in range(len(frame)):
-        for j, (numeric, values) in enumerate(columns):
-            value = values[i]
-            if not numeric:
-                if value:
-                    write_string(top + i, j, _cell(value))
-            elif value == value:
-                write_number(top + i, j, value)
 
 
 def _format_of(name: str, column: pd.Series) -> str:
