@@ -74,13 +74,18 @@ def nothing() -> SimpleNamespace:
 
 RUNS = {
     "highmoor": (lambda: sample("highmoor"), (64,)),
-    "shoreville": (lambda: sample("shoreville"), (7, 64)),
+    "shoreville": (lambda: sample("shoreville"), (64,)),
     "town": (town, (1, 7)),
     "awkward": (awkward, (1, 7)),
     "no law": (lambda: town(findings=town().findings.iloc[:0], packs=()), (1,)),
     "nothing": (nothing, (1,)),
 }
 CASES = [(name, size) for name, (_, sizes) in RUNS.items() for size in sizes]
+SLOW = [
+    pytest.param(name, size, marks=pytest.mark.slow)
+    for name in ("highmoor", "shoreville")
+    for size in (1, 7)
+]
 
 
 @functools.cache
@@ -101,7 +106,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return written
 
 
-@pytest.mark.parametrize(("name", "size"), CASES)
+@pytest.mark.parametrize(("name", "size"), [*CASES, *SLOW])
 def test_every_file_is_the_same(name: str, size: int, folders: Any) -> None:
     one, other = folders(name, WHOLE), folders(name, size)
     assert {p.name for p in one.iterdir()} == {p.name for p in other.iterdir()}
