@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,18 +43,23 @@ def made(folder: Path, parcels: int) -> Path:
     return folder
 
 
-def town(county: Path) -> wetgis.Site:
+def town(county: Path, store: Path | None = None) -> wetgis.Site:
     kinds = ("parcels", "wetlands", "watercourses", "soils", "floodplain")
     layers: dict[str, Any] = {kind: str(county / f"{kind}.parquet") for kind in kinds}
     dem = wetgis.Layer(str(county / "dem.tif"), z_unit="us-ft")
     return wetgis.Site.from_layers(
-        **layers, dem=dem, packs=[], measure=MEASURE, crs="EPSG:2260", as_of="2026-11-30"
-    )
+        **layers, dem=dem, packs=[], measure=MEASURE, crs="EPSG:2260", as_of="2026-11-30",
+        store=store,
+    )  # fmt: skip
 
 
 def tables(found: wetgis.Screening, folder: Path) -> dict[str, bytes]:
     """The bytes of every Parquet and CSV file of a run."""
     write_run(found, folder)
+    return written(folder)
+
+
+def written(folder: Path) -> dict[str, bytes]:
     files = [p for p in sorted(folder.iterdir()) if p.suffix in (".parquet", ".csv")]
     assert len(files) >= 6
     return {p.name: p.read_bytes() for p in files}
@@ -70,18 +76,44 @@ def stopped_after(tiles: int) -> Callable[[int, int, str], None]:
     return progress
 
 
-def same_by_all_ways(site: Callable[[], wetgis.Site], folder: Path, tiles: int) -> dict[str, bytes]:
-    """Side by side in threads, in processes, on a cluster, stopped and resumed."""
-    whole = tables(wetgis.screen(site()), folder / "threads")
-    assert tables(wetgis.screen(site(), jobs=2), folder / "jobs") == whole
+def same_by_all_ways(
+    site: Callable[..., wetgis.Site], folder: Path, tiles: int, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, bytes]:
+    """In memory, and on disk by threads, in processes, on a cluster, stopped and resumed."""
+    whole = tables(wetgis.screen(site()), folder / "whole")
+    on_disk(monkeypatch)
+
+    def run(name: str, **how: Any) -> dict[str, bytes]:
+        kept = site(store=folder / f"{name} layers")
+        wetgis.screen_to(kept, folder / name, **how)
+        return written(folder / name)
+
+    assert run("jobs", jobs=2) == whole
     with cluster() as executor:
-        assert tables(wetgis.screen(site(), executor=executor), folder / "cluster") == whole
+        assert run("cluster", executor=executor) == whole
     with pytest.raises(Stopped):
-        wetgis.screen(site(), out=folder / "resumed", progress=stopped_after(tiles))
-    assert len(list((folder / "resumed" / FOLDER).glob("tile-*"))) == tiles
-    again = wetgis.screen(site(), out=folder / "resumed", resume=True)
-    assert tables(again, folder / "resumed") == whole
+        run("resumed", progress=stopped_after(tiles))
+    assert len(list((folder / "resumed" / FOLDER).glob("tile-*"))) >= tiles
+    assert run("resumed", resume=True) == whole
     return whole
+
+
+def on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No layer is small enough for memory, a bucket is small, and the tables alone are written."""
+    import wetgis.outputs
+    from wetgis import spread, storedfeatures, tilefiles
+    from wetgis.outputs.atomic import staged
+    from wetgis.outputs.tables import write_tables
+
+    def write(finished: Any, out: Path, *, all_findings: bool = False) -> list[Path]:
+        with staged(Path(out)) as (folder, finals):
+            write_tables(finished, folder, all_findings=all_findings)
+        return finals
+
+    monkeypatch.setattr(wetgis.outputs, "write_finished", write)
+    monkeypatch.setattr(storedfeatures, "SMALL", 0)
+    for module in (spread, tilefiles):
+        monkeypatch.setattr(module, "BUCKET", 700)
 
 
 class cluster:
@@ -115,10 +147,9 @@ def test_a_town_has_the_same_bytes_by_all_ways(
 ) -> None:
     from wetgis import tiles
 
-    site = town(county)
-    large = tables(wetgis.screen(site), tmp_path / "large tiles")
+    large = tables(wetgis.screen(town(county)), tmp_path / "large tiles")
     monkeypatch.setattr(tiles, "TILE_CELLS", SMALL_TILES)
-    assert same_by_all_ways(lambda: site, tmp_path, tiles=3) == large
+    assert same_by_all_ways(partial(town, county), tmp_path, 3, monkeypatch) == large
 
 
 @pytest.mark.slow
@@ -130,7 +161,8 @@ def test_a_sample_has_the_same_bytes_by_all_ways(
 
     monkeypatch.setattr(tiles, "TILE_CELLS", SMALL_TILES)
     path = SAMPLES / name / "site.toml"
-    same_by_all_ways(lambda: wetgis.read_site(path, as_of="2026-11-30"), tmp_path, tiles=2)
+    site = partial(wetgis.read_site, path, as_of="2026-11-30")
+    same_by_all_ways(site, tmp_path, 2, monkeypatch)
 
 
 RUN = """
@@ -175,6 +207,26 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     for name in compared:
         killed, whole = ((tmp_path / k / name).read_bytes() for k in ("killed", "whole"))
         assert killed == whole, name
+
+
+def test_a_full_tile_is_divided_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """400 lots in one tile, at most 30 at once."""
+    from wetgis import tiles
+
+    x, y = edge_of_tiles()
+    lots = boxes(*[(50 + 200 * i, 50 + 200 * j, 240 + 200 * i, 240 + 200 * j)
+                   for i in range(20) for j in range(20)], at=(x, y))  # fmt: skip
+    marsh = boxes((1000, 1000, 1900, 2200), at=(x, y))
+    site = wetgis.Site.from_layers(parcels=lots, wetlands=marsh, packs=["rye-ny-195"])
+    seen: list[int] = []
+    whole = wetgis.screen(site, progress=lambda done, *_: seen.append(done))
+    assert seen == [400]
+    monkeypatch.setattr(tiles, "MOST", 30)
+    divided = wetgis.screen(site, progress=lambda done, *_: seen.append(done))
+    assert len(seen) == 1 + 9, "three cells by three"
+    assert max(np.diff([0, *seen[1:]])) <= 64, "a cell of 1,500 ft holds 8 by 8 lots"
+    assert divided.measures.equals(whole.measures)
+    assert divided.findings.equals(whole.findings)
 
 
 # ---------------------------------------------------------------- a wetland over a tile's edge

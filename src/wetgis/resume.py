@@ -23,7 +23,7 @@ from wetgis.cells import CELL_FT
 from wetgis.errors import InputError
 from wetgis.provenance import canonical_json, plain
 from wetgis.schema import SCHEMA_VERSION
-from wetgis.tiles import FLAGS, TILE_CELLS, TileResult
+from wetgis.tiles import FLAGS, MOST, TILE_CELLS, TileResult
 
 if TYPE_CHECKING:
     from wetgis.site import Site
@@ -48,7 +48,7 @@ def fingerprint(site: Site, ids: list[str] | None, *, full: bool) -> dict[str, A
     about = {
         "version": __version__,
         "schema_version": SCHEMA_VERSION,
-        "tiles": [CELL_FT, TILE_CELLS],
+        "tiles": [CELL_FT, TILE_CELLS, MOST],
         "crs": site.crs.to_string(),
         "measure": vars(site.measure),
         "options": {k: v for k, v in site.spec.items() if k not in ("title", "layers")},

@@ -123,6 +123,7 @@ class Site:
             Layers by kind: a frame, a path, a `wetgis.Layer` or a list of them (None: not given).
             And the keys of a ``site.toml``: ``title``, ``packs`` (ids, paths or `Pack`), ``crs``,
             ``as_of``, ``strict``, ``combined_factor``, ``measure``, ``facts``, ``overrides``.
+            ``store``: a folder in which the layers are kept instead of in memory.
             Frames are copied, never changed. Paths are relative to the working directory.
 
         Returns
@@ -148,13 +149,15 @@ class Site:
         >>> site.crs.to_epsg(), list(site.layers["parcels"].frame["id"])
         (2260, ['91.-1-30'])
         """
+        store = layers_and_keys.pop("store", None)
         keys = {k: v for k, v in layers_and_keys.items() if k not in KINDS}
         layers = {k: v for k, v in layers_and_keys.items() if k in KINDS and v is not None}
         valid = [*SiteKeys.model_fields, *KINDS]
         for key in keys:
             if key not in SiteKeys.model_fields:
                 raise unknown_key(key, valid, place="", where="Site.from_layers")
-        return _site(keys, layers, base=None, where="")
+        kept = None if store is None else Path(store)
+        return _site(keys, layers, base=None, where="", store=kept)
 
     def with_layers(self, **layers: Any) -> Site:
         """The same site with some layers replaced, added, or (None) left out.

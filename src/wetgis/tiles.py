@@ -67,17 +67,30 @@ class TileResult:
     rebuilt: tuple[str, ...] = field(default=())
 
 
+#: More subjects than this are not worked on at once: a tile of small lots is divided.
+MOST = 20_000
+
+
 def plan(subjects: Asked, scale: float) -> list[Ints]:
     """The subjects of each tile, tiles in order; those without a geometry come last."""
     bounds = subjects.bounds
     usable = np.flatnonzero(np.isfinite(bounds).all(axis=1))
-    middle = (bounds[usable, :2] + bounds[usable, 2:]) / 2
-    column, row = np.floor(middle / (TILE_CELLS * CELL_FT / scale)).astype(np.int64).T
+    middle = (bounds[:, :2] + bounds[:, 2:]) / 2
+    rest = np.setdiff1d(np.arange(len(bounds)), usable)
+    blocks = _by_square(usable, middle, CELL_FT / scale, TILE_CELLS)
+    return [b for b in (*blocks, rest) if len(b)]
+
+
+def _by_square(index: Ints, middle: Floats, cell: float, cells: int) -> list[Ints]:
+    """Subjects by the square of so many cells that holds their middle, halved where full."""
+    column, row = np.floor(middle[index] / (cells * cell)).astype(np.int64).T
     order = np.lexsort((row, column))
     new = (np.diff(column[order]) != 0) | (np.diff(row[order]) != 0)
-    blocks = np.split(usable[order], np.flatnonzero(new) + 1)
-    rest = np.setdiff1d(np.arange(len(bounds)), usable)
-    return [b for b in (*blocks, rest) if len(b)]
+    out: list[Ints] = []
+    for block in np.split(index[order], np.flatnonzero(new) + 1):
+        full = len(block) > MOST and cells > 1
+        out += _by_square(np.sort(block), middle, cell, cells // 2) if full else [block]
+    return out
 
 
 def work_of(
