@@ -29,8 +29,8 @@ __all__ = ["Passage", "Steps", "Stream", "Told", "passage_of"]
 
 Append = Callable[[Objects], None]
 
-#: Bytes of WKB that go through the steps at once; made into geometries they take some times more.
-PART = 2 << 20
+#: Bytes of WKB that go through the steps at once; as geometries they take some times more.
+PART = 1 << 20
 
 
 class Stream(Protocol):
@@ -239,7 +239,7 @@ class _Encoded:
 
 
 def _cut(column: Any) -> Iterator[Any]:
-    """A column in slices of some megabytes, or of one value that is larger."""
+    """A column in slices of a megabyte, or of one value that is larger."""
     _, starts = _bytes(column)
     first = 0
     while first < len(column):
