@@ -8,13 +8,15 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.agree import TOLERANCE, agreement, by_geos, judged
 from benchmarks.county import make_county
 from benchmarks.floor import floor_seconds
 from benchmarks.job import Measured, measured
 from benchmarks.machine import described
 from benchmarks.peers import PEERS, SHORT, load
-from benchmarks.peers.wetgis_engine import FULL, JOB, NO_TERRAIN, TERRAIN, WHOLE
+from benchmarks.peers.wetgis_engine import FULL, JOB, NO_TERRAIN, STREAMED, TERRAIN, WHOLE
 
 OURS = "wetgis_engine"
 #: What a peer answers.
@@ -154,6 +156,16 @@ def growth(given: argparse.Namespace, work: Path) -> None:
         last = run
 
 
+def _same_from_disk(one: Measured, two: Measured) -> bool:
+    """Whether the answers from disk are those from memory, to the bit."""
+    a, b = (run.answers["row"].argsort() for run in (one, two))
+    same = all(
+        np.array_equal(one.answers[k][a], two.answers[k][b], equal_nan=True) for k in two.answers
+    )
+    print(f"{'':28s} answers from disk {'the same, to the bit' if same else 'DIFFER'}")
+    return same
+
+
 def main() -> int:
     """Print the table; 1 where an answer is wrong."""
     given = options()
@@ -173,6 +185,8 @@ def main() -> int:
         for job, run in mine.items():
             print(f"{'':28s} {job}, median by phase: "
                   + ", ".join(f"{k} {v:.2f}" for k, v in run.phases.items()))  # fmt: skip
+        if not _same_from_disk(ours(given, county, work, STREAMED), mine[WHOLE]):
+            return 1
         if given.full:
             line("wetgis, with all outputs", measured(OURS, county, work, extra={JOB: FULL}))
         if given.floor:

@@ -15,7 +15,7 @@ from tests.engine_makers import RYE
 
 import wetgis
 from wetgis import spread, storedfeatures, tilefiles
-from wetgis.errors import InputError, Stopped
+from wetgis.errors import InputError, OutputError, Stopped
 from wetgis.resume import FOLDER
 from wetgis.samples import sample_sites
 
@@ -172,6 +172,15 @@ def test_a_failed_tile_leaves_the_rest(tmp_path, monkeypatch) -> None:
     assert np.isnan(measures.loc["p3", "wetland_sqft"])
     assert measures["wetland_sqft"].notna().sum() == 6
     assert run.issues["code"].tolist().count("tile_failed") == 1
+
+
+def test_a_full_disk_ends_the_run(tmp_path, monkeypatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tilefiles, "write_batches", full)
+    with pytest.raises(OutputError, match=r"No space left.*--resume"):
+        wetgis.screen_to(towns(), tmp_path)
 
 
 def test_without_a_subject(tmp_path) -> None:

@@ -27,6 +27,8 @@ def missing() -> str:
 
 #: Which part of the job is done, by the environment: a ratio is taken on the same part.
 WHOLE, NO_TERRAIN, TERRAIN, FULL = "all", "without terrain", "terrain", "with all outputs"
+#: The whole job with the layers on disk and the measures written piece by piece.
+STREAMED = "from disk to disk"
 JOB = "WETGIS_BENCH_JOB"
 
 
@@ -45,8 +47,8 @@ def prepare() -> None:
     del pyarrow, rasterio, wetgis
 
 
-def site_of(county: Path, job: str = WHOLE) -> Any:
-    """The county as a site, with the numbers of the job and no pack."""
+def site_of(county: Path, job: str = WHOLE, store: Path | None = None) -> Any:
+    """The county as a site, with the numbers of the job and no pack, in memory or in a store."""
     import wetgis
 
     kinds = ("parcels", "wetlands", "watercourses", "soils", "floodplain")
@@ -56,9 +58,10 @@ def site_of(county: Path, job: str = WHOLE) -> Any:
     return wetgis.Site.from_layers(
         **{kind: str(county / f"{kind}.parquet") for kind in kinds},
         dem=None if job == NO_TERRAIN else dem,
-        packs=[],
+        packs=["rye-ny-195"] if job == FULL else [],
         crs="EPSG:2260",
         measure={"buffer_ft": BUFFER_FT, "hydric_pct": 50.0, "steep_pct": 30.0},
+        store=store,
     )
 
 
@@ -69,12 +72,15 @@ def run(county: Path, clock: Clock, sample: int) -> dict[str, Any]:
     assert sample == 1
     job = os.environ.get(JOB, WHOLE)
     clock.start()
+    if job in (STREAMED, FULL):
+        with tempfile.TemporaryDirectory() as folder:
+            site = site_of(county, job, Path(folder) / "layers")
+            clock("read")
+            return (_full if job == FULL else _streamed)(site, clock, Path(folder))
     site = site_of(county, job)
     clock("read")
     if job == TERRAIN:
         return _terrain(site, clock)
-    if job == FULL:
-        return _full(site, clock)
     engine.distances = _timed(engine.distances, clock, "distances")
     table = engine.measure_site(site, BUFFER_FT, engine.Run(full=False)).table
     clock("areas")
@@ -96,16 +102,40 @@ def _terrain(site: Any, clock: Clock) -> dict[str, Any]:
     return {"steep": columns["steep_sqft"], "row": rows}
 
 
-def _full(site: Any, clock: Clock) -> dict[str, Any]:
-    """With contacts, parts, findings, report and every file of a run."""
-    import wetgis
+def _full(site: Any, clock: Clock, folder: Path) -> dict[str, Any]:
+    """With contacts, parts, findings under a law, report and every file of a run."""
+    import pandas as pd
 
-    with tempfile.TemporaryDirectory() as folder:
-        found = wetgis.screen(site, out=folder)
-        clock("screen")
-        found.write(folder)
+    import wetgis
+    from wetgis import outputs
+
+    real = outputs.write_finished
+
+    def write(*args: Any, **kwargs: Any) -> Any:
+        clock("measured and found")
+        return real(*args, **kwargs)
+
+    outputs.write_finished = write
+    wetgis.screen_to(site, folder / "run")
     clock("write")
-    return _answers(found.measures)
+    return _answers(pd.read_parquet(folder / "run" / "measures.parquet"))
+
+
+def _streamed(site: Any, clock: Clock, folder: Path) -> dict[str, Any]:
+    """The measures of each bucket go to a file of their own, and are read for the answers."""
+    import pandas as pd
+
+    from wetgis.engine import Run
+    from wetgis.spread import spread_site
+
+    spread = spread_site(site, BUFFER_FT, Run(full=False), folder / "tiles")
+    clock("areas and distances")
+    for number in range(spread.buckets):
+        table = spread.bucket(number)[0].table
+        table.to_parquet(folder / f"measures-{number:05d}.parquet")
+    clock("write")
+    files = sorted(folder.glob("measures-*.parquet"))
+    return _answers(pd.concat([pd.read_parquet(f) for f in files], ignore_index=True))
 
 
 def _answers(table: Any) -> dict[str, Any]:

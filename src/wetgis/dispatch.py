@@ -1,6 +1,7 @@
 """Tiles handed out to threads, processes or a cluster, and what comes back.
 
-A tile that fails twice is reported, and the rest is delivered. Ctrl-C ends a run in words.
+A tile that fails twice is reported, and the rest is delivered; one that cannot be written ends the
+run. Ctrl-C ends it in words.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExec
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from wetgis.errors import Stopped
+from wetgis.errors import OutputError, Stopped
 from wetgis.tiles import TileResult, TileWork, run_tile
 from wetgis.workers import THREADS, hand_back
 
@@ -133,6 +134,8 @@ def _here(task: Task, tile: int) -> _Outcome:
     for attempt in (1, 2):
         try:
             return tile, _whole(task, tile), None
+        except OutputError:
+            raise
         except Exception as error:  # a tile must not end a batch; it is reported with its parcels
             if attempt == 2:
                 return tile, None, error
@@ -181,11 +184,15 @@ def _came_back(
     future: Future[Any], task: Task, tile: int, unfinished: bool
 ) -> tuple[Any, BaseException | None]:
     error = future.exception()
+    if isinstance(error, OutputError):
+        raise error
     if error is not None:
         return None, error
     try:
         result = future.result()
         return (task.finish(tile, result, None) if unfinished else result), None
+    except OutputError:
+        raise
     except Exception as failure:  # as in `_here`
         return None, failure
 

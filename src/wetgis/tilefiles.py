@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from wetgis.buffers import Audit
+from wetgis.errors import OutputError
 from wetgis.storedsubjects import KEYS
 from wetgis.tiles import FLAGS
 
@@ -67,6 +68,7 @@ class TileFiles:
     """
 
     def __init__(self, root: Path, places: Ints, crs: CRS) -> None:
+        root.mkdir(parents=True, exist_ok=True)
         self.root, self.places, self.crs = root, places, crs
         self.buckets = max(1, -(-len(places) // BUCKET))
 
@@ -77,7 +79,24 @@ class TileFiles:
         return self.root / f"tile-{tile:06d}"
 
     def save(self, tile: int, result: TileResult, own: Subjects, done: Done) -> Done:
-        """Write a tile; it is there as a whole or not at all."""
+        """Write a tile; it is there as a whole or not at all.
+
+        Raises
+        ------
+        OutputError
+            Where it cannot be written: that is no fault of the tile, and ends the run.
+        """
+        try:
+            return self._saved(tile, result, own, done)
+        except OSError as error:
+            raise OutputError(
+                f"a finished tile cannot be written: {error.strerror or error}.",
+                needed="a folder that may be written to, with room",
+                mend="make room; the same command with --resume goes on with what is done",
+                where=str(self.root),
+            ) from error
+
+    def _saved(self, tile: int, result: TileResult, own: Subjects, done: Done) -> Done:
         final = self._path(tile)
         half = final.with_suffix(".half")
         shutil.rmtree(half, ignore_errors=True)
