@@ -327,11 +327,9 @@ def _of_subjects(pieces: Iterable[pd.DataFrame], rows: pd.MultiIndex) -> pd.Data
 
 def _findings(findings: pd.DataFrame, titles: dict[tuple[str, str], str]) -> dict[str, Any]:
     rule_columns = ["pack", "rule", "says", "cite", "cite_status", "severity"]
-    if len(findings):
-        rule, first = pd.factorize(pd.MultiIndex.from_frame(findings[rule_columns]))
-        rules = [dict(zip(rule_columns, map(str, key), strict=True)) for key in first]
-    else:
-        rule, rules = np.array([], dtype=int), []
+    rule = findings.groupby(rule_columns, sort=False, dropna=False).ngroup()
+    first = findings[rule_columns].drop_duplicates().itertuples(index=False, name=None)
+    rules = [dict(zip(rule_columns, map(str, key), strict=True)) for key in first]
     for one in rules:
         one["title"] = titles.get((one["pack"], one["rule"]), "")
     return {
