@@ -101,7 +101,7 @@ def same_by_all_ways(
 def on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """No layer is small enough for memory, a bucket is small, and the tables alone are written."""
     import wetgis.outputs
-    from wetgis import spread, storedfeatures, tilefiles
+    from wetgis import storedfeatures, tilefiles
     from wetgis.outputs.atomic import staged
     from wetgis.outputs.tables import write_tables
 
@@ -112,8 +112,7 @@ def on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(wetgis.outputs, "write_finished", write)
     monkeypatch.setattr(storedfeatures, "SMALL", 0)
-    for module in (spread, tilefiles):
-        monkeypatch.setattr(module, "BUCKET", 700)
+    monkeypatch.setattr(tilefiles, "BUCKET", 700)
 
 
 class cluster:

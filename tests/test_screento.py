@@ -14,7 +14,7 @@ import shapely
 from tests.engine_makers import RYE
 
 import wetgis
-from wetgis import spread, storedfeatures, tilefiles
+from wetgis import storedfeatures, tilefiles
 from wetgis.errors import InputError, OutputError, Stopped
 from wetgis.resume import FOLDER
 from wetgis.samples import sample_sites
@@ -30,8 +30,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every layer is large, and a bucket holds a few subjects."""
     monkeypatch.setattr(storedfeatures, "SMALL", 0)
     monkeypatch.setattr(storedfeatures, "BULK", 3000)
-    for module in (spread, tilefiles):
-        monkeypatch.setattr(module, "BUCKET", 150)
+    monkeypatch.setattr(tilefiles, "BUCKET", 150)
 
 
 def bytes_in(folder: Path) -> dict[str, bytes]:
@@ -117,7 +116,6 @@ def towns(count: int = 7, shift: float = 0.0) -> wetgis.Site:
 
 
 def test_a_stopped_run_goes_on(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(spread, "BUCKET", 2)
     monkeypatch.setattr(tilefiles, "BUCKET", 2)
     wetgis.screen(towns()).write(tmp_path / "whole")
     out = tmp_path / "out"
@@ -139,7 +137,6 @@ def test_a_stopped_run_goes_on(tmp_path, monkeypatch) -> None:
 
 
 def test_stopped_while_the_law_is_tried(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(spread, "BUCKET", 2)
     monkeypatch.setattr(tilefiles, "BUCKET", 2)
 
     def stop(done: int, total: int, what: str) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from wetgis.issuelog import IssueLog
 
-__all__ = ["Run", "Task", "TileStore", "outcomes"]
+__all__ = ["Portable", "Run", "Task", "TileStore", "outcomes"]
 
 Progress = Callable[[int, int, str], None]
 
@@ -55,19 +55,28 @@ class Run:
         return self.executor is not None or (self.jobs or 1) > 1
 
 
+class Portable(Protocol):
+    """Does a tile from beginning to end, in whatever process of this machine."""
+
+    def whole(self, tile: int) -> Any:
+        """The outcome of a tile."""
+
+
 @dataclass(frozen=True)
 class Task:
     """What is done for each tile.
 
     ``sizes``: subjects of each. ``work`` cuts out what a tile needs; ``finish`` takes its result
     (and the work, where it is still at hand) in this process, beside others, and what it gives is
-    the tile's outcome. ``kept``: outcomes from before.
+    the tile's outcome. ``kept``: outcomes from before. ``portable``: all of this as an object that
+    other processes of this machine can be given, where the layers lie on disk.
     """
 
     sizes: list[int]
     work: Callable[[int], TileWork]
     finish: Callable[[int, TileResult, TileWork | None], Any]
     kept: dict[int, Any]
+    portable: Portable | None = None
 
 
 def outcomes(task: Task, run: Run, log: IssueLog) -> dict[int, Any]:
@@ -107,9 +116,15 @@ def _attempts(task: Task, tiles: list[int], run: Run) -> Iterator[_Outcome]:
         from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
 
-        pool = ProcessPoolExecutor(run.jobs, mp_context=get_context("spawn"))
+        pool = ProcessPoolExecutor(
+            run.jobs,
+            mp_context=get_context("spawn"),
+            initializer=_given,
+            initargs=(task.portable,),
+        )
+        submit = _handed_out(task, pool) if task.portable is None else _by_number(pool)
         try:
-            yield from _submitted(_handed_out(task, pool), task, tiles, 2 * int(run.jobs or 1))
+            yield from _submitted(submit, task, tiles, 2 * int(run.jobs or 1))
         finally:
             pool.shutdown(cancel_futures=True)
     elif len(tiles) > 1:
@@ -151,6 +166,31 @@ def _handed_out(task: Task, executor: Executor) -> _Submit:
         try:
             return executor.submit(run_tile, task.work(tile)), True
         except RuntimeError:  # the pool itself has died, so that the tile is done here
+            return None
+
+    return submit
+
+
+#: What a worker process was given when it began.
+_portable: list[Portable] = []
+
+
+def _given(portable: Portable | None) -> None:
+    if portable is not None:
+        _portable[:] = [portable]
+
+
+def _in_worker(tile: int) -> Any:
+    return _portable[0].whole(tile)
+
+
+def _by_number(executor: Executor) -> _Submit:
+    """Workers that read what they need themselves are told no more than which tile."""
+
+    def submit(tile: int) -> tuple[Future[Any], bool] | None:
+        try:
+            return executor.submit(_in_worker, tile), False
+        except RuntimeError:
             return None
 
     return submit

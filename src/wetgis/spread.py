@@ -32,8 +32,8 @@ from wetgis.measures import COVERAGE, log_coverage, terrain
 from wetgis.nearby import tile_distances
 from wetgis.schema import NUMBER_COLUMNS
 from wetgis.storedsubjects import keys_of
-from wetgis.tilefiles import BUCKET, PLACE, Done, TileFiles
-from wetgis.tiles import FLAGS, empty_contacts, empty_parts, plan, work_of
+from wetgis.tilefiles import PLACE, Done, TileFiles
+from wetgis.tiles import FLAGS, empty_contacts, empty_parts, plan, run_tile, work_of
 from wetgis.workers import THREADS, hand_back
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ class Spread:
         The others are those that the law looks at together with them: the footprints and parcels
         of a project.
         """
-        own = np.arange(number * BUCKET, min((number + 1) * BUCKET, len(self.order)))
+        size = self.files.size
+        own = np.arange(number * size, min((number + 1) * size, len(self.order)))
         places = np.union1d(own, self._related(own))
         subjects = self.subjects.take(self.order[places])
         tables = {name: self._rows(name, places) for name in ("numbers", "contacts", "parts")}
@@ -105,7 +106,7 @@ class Spread:
     def _rows(self, name: str, places: Ints) -> pd.DataFrame:
         """The rows of a table that are about some subjects."""
         found = [
-            self.files.read(self.tiles, name, int(b)) for b in np.unique(places // BUCKET)
+            self.files.read(self.tiles, name, int(b)) for b in np.unique(places // self.files.size)
         ] or [self.files.read(self.tiles, name, 0)]
         filled = [f for f in found if len(f)] or found[:1]
         table = filled[0] if len(filled) == 1 else pd.concat(filled, ignore_index=True)
@@ -184,10 +185,13 @@ def spread_site(site: Site, reach_ft: float, run: Run, root: Path) -> Spread:
     hand_back(len(subjects))
     scene = scene_of(site)
     hand_back(len(subjects))
+    alone = len(blocks) == 1 and run.executor is None
+    tiles = _Tiles(scene, subjects, blocks, reach_ft / scene.scale, run.full, alone, files)
+    kept = {t: files.done(t) for t in range(len(blocks)) if t in files}
+    portable = None if site._store is None else tiles
     with ThreadPoolExecutor(1) as beside:
-        tiles = _Tiles(scene, subjects, blocks, reach_ft / scene.scale, run, files, beside)
-        kept = {t: files.done(t) for t in range(len(blocks)) if t in files}
-        task = Task([len(b) for b in blocks], tiles.work, tiles.finish, kept)
+        ahead = _Ahead(tiles, beside) if run.handed_out and portable is None else tiles
+        task = Task([len(b) for b in blocks], ahead.work, ahead.finish, kept, portable)
         done = outcomes(task, run, log)
     audit = _told(scene, done, log)
     return Spread(site, scene, subjects, members, order, files, list(done), audit, log)
@@ -209,41 +213,70 @@ def _told(scene: Scene, done: dict[int, Done], log: IssueLog) -> Audit:
 
 @dataclass(frozen=True)
 class _Tiles:
-    """The work of each tile, and what is done with its result in this process."""
+    """The work of each tile, and what is done with its result. It can be pickled."""
 
     scene: Scene
     subjects: Subjects | StoredSubjects
     blocks: list[Ints]
     reach: float
-    run: Run
+    full: bool
+    alone: bool
     files: TileFiles
-    beside: ThreadPoolExecutor
-    slopes: dict[int, Future[dict[str, Floats]]] = field(default_factory=dict)
-    #: the files of a raster are read by one thread at a time
-    reading: threading.Lock = field(default_factory=threading.Lock)
 
     def work(self, tile: int) -> TileWork:
-        """What a worker is handed; where that is another process, terrain is begun here."""
-        alone = len(self.blocks) == 1 and self.run.executor is None
-        made = work_of(
+        """What a worker is handed."""
+        return work_of(
             self.scene, self.subjects, self.blocks[tile], self.reach,
-            full=self.run.full, threads=THREADS if alone else 1,
+            full=self.full, threads=THREADS if self.alone else 1,
         )  # fmt: skip
-        if self.run.handed_out:
-            self.slopes[tile] = self.beside.submit(self._terrain, made.subjects)
-        return made
 
-    def finish(self, tile: int, result: TileResult, work: TileWork | None) -> Done:
+    def whole(self, tile: int) -> Done:
+        """A tile from beginning to end."""
+        work = self.work(tile)
+        return self.finish(tile, run_tile(work), work)
+
+    def finish(
+        self,
+        tile: int,
+        result: TileResult,
+        work: TileWork | None,
+        steep: dict[str, Floats] | None = None,
+    ) -> Done:
         """Distances and terrain beside a tile's other numbers, and all of it to disk."""
         own = self.subjects.take(self.blocks[tile]) if work is None else work.subjects
         columns = dict(result.columns)
         columns |= tile_distances(self.scene, own.geometries, columns)
-        steep = self.slopes.pop(tile).result() if tile in self.slopes else self._terrain(own)
+        steep = self.terrain(own) if steep is None else steep
         ids = own.table["subject_id"].astype(str).to_numpy(dtype=object)
-        on_raster = {name: list(ids[steep.pop(name) > 0]) for name in COVERAGE}
+        on_raster = {name: list(ids[steep[name] > 0]) for name in COVERAGE}
+        columns |= {name: values for name, values in steep.items() if name not in COVERAGE}
         done = Done(result.audit, result.rebuilt, on_raster)
-        return self.files.save(tile, replace(result, columns=columns | steep), own, done)
+        return self.files.save(tile, replace(result, columns=columns), own, done)
 
-    def _terrain(self, own: Subjects) -> dict[str, Floats]:
-        with self.reading:
+    def terrain(self, own: Subjects) -> dict[str, Floats]:
+        """Slopes of some subjects."""
+        with _READING:
             return terrain(self.scene, own.geometries)
+
+
+#: The files of a raster are read by one thread of a process at a time.
+_READING = threading.Lock()
+
+
+@dataclass(frozen=True)
+class _Ahead:
+    """The same where tiles are done elsewhere: terrain is begun here when a tile is handed out."""
+
+    tiles: _Tiles
+    beside: ThreadPoolExecutor
+    slopes: dict[int, Future[dict[str, Floats]]] = field(default_factory=dict)
+
+    def work(self, tile: int) -> TileWork:
+        """What a worker is handed."""
+        made = self.tiles.work(tile)
+        self.slopes[tile] = self.beside.submit(self.tiles.terrain, made.subjects)
+        return made
+
+    def finish(self, tile: int, result: TileResult, work: TileWork | None) -> Done:
+        """A tile's result with its terrain."""
+        return self.tiles.finish(tile, result, work, self.slopes.pop(tile).result())

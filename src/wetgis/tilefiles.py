@@ -70,7 +70,8 @@ class TileFiles:
     def __init__(self, root: Path, places: Ints, crs: CRS) -> None:
         root.mkdir(parents=True, exist_ok=True)
         self.root, self.places, self.crs = root, places, crs
-        self.buckets = max(1, -(-len(places) // BUCKET))
+        self.size = BUCKET
+        self.buckets = max(1, -(-len(places) // self.size))
 
     def __contains__(self, tile: int) -> bool:
         return self._path(tile).is_dir()
@@ -120,7 +121,7 @@ class TileFiles:
         order = np.argsort(place, kind="stable")
         ranked = place[order]
         ordered = table.iloc[order].assign(**{PLACE: ranked})
-        starts = np.searchsorted(ranked, np.arange(self.buckets + 1) * BUCKET)
+        starts = np.searchsorted(ranked, np.arange(self.buckets + 1) * self.size)
         write_batches(ordered, starts, folder / f"{name}.arrow")
 
     def done(self, tile: int) -> Done:
