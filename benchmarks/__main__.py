@@ -144,16 +144,17 @@ def _ours_is_off(name: str, county: Path, row: int, mine: Measured) -> bool:
 
 
 def growth(given: argparse.Namespace, work: Path) -> None:
-    """CPU seconds by size."""
-    last: Measured | None = None
-    for size in map(int, given.growth.split(",")):
-        run = measured(OURS, county_of(given, size, work), work)
-        if run.error:
-            sys.exit(f"wetgis failed at {size:,}: {run.error}")
-        more = f"{run.cpu / last.cpu:.2f} x the CPU of the size before" if last else ""
-        line(f"wetgis, {size:,} parcels", run, more)
-        print(f"{'':28s} {', '.join(f'{k} {v:.1f}' for k, v in run.phases.items())}")
-        last = run
+    """CPU seconds and memory by size, in memory and from disk to disk."""
+    for job in (WHOLE, STREAMED):
+        last: Measured | None = None
+        for size in map(int, given.growth.split(",")):
+            run = measured(OURS, county_of(given, size, work), work, extra={JOB: job})
+            if run.error:
+                sys.exit(f"wetgis failed at {size:,}: {run.error}")
+            more = f"{run.cpu / last.cpu:.2f} x the CPU of the size before" if last else ""
+            line(f"{size:,}, {job}", run, more)
+            print(f"{'':28s} {', '.join(f'{k} {v:.1f}' for k, v in run.phases.items())}")
+            last = run
 
 
 def _same_from_disk(one: Measured, two: Measured) -> bool:

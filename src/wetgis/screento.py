@@ -33,7 +33,7 @@ from wetgis.screening import SHOWN, accuracy_of, measures_frame, reach_of, table
 from wetgis.spread import spread_site
 from wetgis.storedrows import typed
 from wetgis.storedsubjects import KEYS
-from wetgis.tilefiles import read_batch, write_batches
+from wetgis.tilefiles import BUCKET, read_batch, write_batches
 from wetgis.workers import hand_back
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def screen_to(
     started = time.perf_counter()
     folder = Path(folder)
     about = fingerprint(site, None if ids is None else list(ids), full=True)
-    store = Store(folder, {**about, "tables": "in buckets"}, resume=resume)
+    store = Store(folder, {**about, "buckets": BUCKET}, resume=resume)
     part, keep, measured = choose(site, None if ids is None else list(map(str, ids)), None)
     reach_ft = reach_of(part)
     run = Run(measured, jobs, executor, progress, store=store)
