@@ -48,6 +48,22 @@ def test_rows_come_back_in_the_order_asked_for(tmp_path, monkeypatch, chunk, gap
     assert same(np.concatenate([g for _, g in file.chunks(37)]), made)
 
 
+@pytest.mark.parametrize("span", [1, 3000, 1 << 24])
+def test_rows_are_copied_as_they_are(tmp_path, monkeypatch, span):
+    monkeypatch.setattr(geometryfile, "_SPAN", span)
+    made = shapes(200)
+    file = written(tmp_path / "a", made, 50)
+    rng = np.random.default_rng(3)
+    for k, rows in enumerate((np.arange(200), rng.permutation(200)[:60], np.array([], int))):
+        writer = GeometryWriter(tmp_path / f"copy-{k}")
+        writer.append(made[:3])
+        writer.copy(file, rows)
+        copy = writer.close()
+        assert same(copy.take(np.arange(len(copy))), np.concatenate([made[:3], made[rows]]))
+        np.testing.assert_array_equal(copy.boxes[3:], file.boxes[rows])
+        np.testing.assert_array_equal(copy.vertices[3:], file.vertices[rows])
+
+
 def test_boxes_and_vertices_are_those_of_the_geometries(tmp_path):
     made = shapes(100)
     file = written(tmp_path, made, 30)

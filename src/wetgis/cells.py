@@ -1,4 +1,4 @@
-"""Layers cut into cells of 1,500 ft, anchored at the origin of the coordinate system.
+"""Layers cut into cells of 750 ft, anchored at the origin of the coordinate system.
 
 A county's buffers dissolve into one polygon of millions of vertices, against which every overlay
 is slow. So nothing is ever dissolved globally: each layer is cut into cells, and united inside
@@ -36,9 +36,10 @@ __all__ = [
     "dissolve",
 ]
 
-CELL_FT = 1500.0
+#: Large enough that little is cut, small enough that the cells around a tile are little ground.
+CELL_FT = 750.0
 #: Cells along a side of a tile: large enough that its margin is small beside it.
-TILE_CELLS = 16
+TILE_CELLS = 32
 _FAR = 1e12
 #: Cells left of and below the origin are counted from here, so that halving meets no sign.
 _BIAS = 2**30

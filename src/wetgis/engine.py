@@ -21,7 +21,7 @@ from wetgis.issuelog import IssueLog
 from wetgis.measures import slopes
 from wetgis.membership import assign, members_of, project_subjects
 from wetgis.scene import Scene, Subjects
-from wetgis.schema import EPS_FT, NUMBER_COLUMNS, SUBJECT_COLUMNS
+from wetgis.schema import EPS_FT, NUMBER_COLUMNS, SUBJECT_COLUMNS, SUBJECT_LAYERS
 from wetgis.storedfeatures import scene_on_disk
 from wetgis.storedsubjects import StoredSubjects
 from wetgis.tiles import (
@@ -33,7 +33,7 @@ from wetgis.tiles import (
     plan,
     work_of,
 )
-from wetgis.workers import THREADS, hand_back
+from wetgis.workers import THREADS, hand_back, settled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -184,6 +184,11 @@ def measure_site(site: Site, reach_ft: float, run: Run) -> Measures:
         How far contacts are looked for.
     run : Run
     """
+    with settled(sum(len(site.layers[k].boxes) for k in SUBJECT_LAYERS if k in site.layers)):
+        return _measured(site, reach_ft, run)
+
+
+def _measured(site: Site, reach_ft: float, run: Run) -> Measures:
     ground = ground_of(site)
     subjects, members, own = subjects_of(site, ground.scale)
     log = IssueLog(list(own.rows))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["GeometryFile", "GeometryWriter"]
 
 #: Bytes that are read along rather than passed over.
-_GAP = 1 << 12
+_GAP = 1 << 15
 #: Bytes that are read at once.
 _SPAN = 1 << 24
 
@@ -54,6 +54,15 @@ class GeometryWriter:
         self._sizes.append(np.fromiter(sizes, np.int64, len(codes)))
         self._boxes.append(shapely.bounds(geometries))
         self._counts.append(shapely.get_num_coordinates(geometries).astype(np.int64))
+
+    def copy(self, source: GeometryFile, rows: Ints) -> None:
+        """Write rows of another file as they are there, in the order asked for."""
+        rows = np.asarray(rows, dtype=np.int64)
+        for data, sizes in source.codes(rows):
+            self._file.write(data)
+            self._sizes.append(sizes)
+        self._boxes.append(source.boxes[rows])
+        self._counts.append(source.vertices[rows])
 
     def close(self) -> GeometryFile:
         """Finish the file and open it."""
@@ -110,6 +119,23 @@ class GeometryFile:
                 data = file.read(int(last[b - 1] - first[a]))
                 out[order[a:b]] = _decoded(data, first[a:b] - first[a], last[a:b] - first[a])
         return out
+
+    def codes(self, rows: Ints) -> Iterator[tuple[bytes, Ints]]:
+        """The bytes of some rows in the order asked for, some at a time, and how many each has."""
+        first, last = self._starts[rows], self._starts[rows + 1]
+        with (self.folder / "shapes.wkb").open("rb") as file:
+            # rows that follow each other in the file are read at once
+            new = np.flatnonzero(first[1:] != last[:-1]) + 1
+            ends = np.append(new, len(rows)) if len(rows) else new
+            begin = 0
+            for end in ends.tolist():
+                while begin < end:
+                    full = int(np.searchsorted(last[begin:end], first[begin] + _SPAN, "right"))
+                    stop = min(begin + max(full, 1), end)
+                    file.seek(int(first[begin]))
+                    data = file.read(int(last[stop - 1] - first[begin]))
+                    yield data, (last - first)[begin:stop]
+                    begin = stop
 
     def chunks(self, size: int) -> Iterator[tuple[Ints, Geometries]]:
         """All rows, some at a time: their numbers and geometries."""

@@ -34,7 +34,7 @@ from wetgis.spread import spread_site
 from wetgis.storedrows import typed
 from wetgis.storedsubjects import KEYS
 from wetgis.tilefiles import BUCKET, read_batch, write_batches
-from wetgis.workers import hand_back
+from wetgis.workers import hand_back, settled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -159,8 +159,7 @@ def screen_to(
     from wetgis.outputs import write_finished
     from wetgis.outputs.text import summary_of
 
-    started = time.perf_counter()
-    folder = Path(folder)
+    started, folder = time.perf_counter(), Path(folder)
     about = fingerprint(site, None if ids is None else list(ids), full=True)
     store = Store(folder, {**about, "buckets": BUCKET}, resume=resume)
     part, keep, measured = choose(site, None if ids is None else list(map(str, ids)), None)
@@ -231,16 +230,17 @@ def _judged(
     counts: dict[str, Any] = {}
     checklist = pd.DataFrame()
     try:
-        for number in range(spread.buckets):
-            measures, own = spread.bucket(number)
-            findings, checklist = law_of(spread.site, measures)
-            tables = _own(tables_of(measures, findings, reach_ft), own, keep)
-            counts = added(counts, counts_of(tables))
-            found.add(_framed(spread.site, measures, tables))
-            if number % _REST == 0:
-                hand_back(len(spread.order))
-            if progress is not None and spread.buckets > 1:
-                progress(number + 1, spread.buckets, "parts of the tables")
+        with settled(len(spread.order)):
+            for number in range(spread.buckets):
+                measures, own = spread.bucket(number)
+                findings, checklist = law_of(spread.site, measures)
+                tables = _own(tables_of(measures, findings, reach_ft), own, keep)
+                counts = added(counts, counts_of(tables))
+                found.add(_framed(spread.site, measures, tables))
+                if number % _REST == 0:
+                    hand_back(len(spread.order))
+                if progress is not None and spread.buckets > 1:
+                    progress(number + 1, spread.buckets, "parts of the tables")
     except KeyboardInterrupt:
         raise Stopped(
             "stopped by the user while the tables were made.",

@@ -34,7 +34,7 @@ from wetgis.schema import NUMBER_COLUMNS
 from wetgis.storedsubjects import keys_of
 from wetgis.tilefiles import PLACE, Done, TileFiles
 from wetgis.tiles import FLAGS, empty_contacts, empty_parts, plan, run_tile, work_of
-from wetgis.workers import THREADS, hand_back
+from wetgis.workers import THREADS, hand_back, settled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -192,7 +192,8 @@ def spread_site(site: Site, reach_ft: float, run: Run, root: Path) -> Spread:
     with ThreadPoolExecutor(1) as beside:
         ahead = _Ahead(tiles, beside) if run.handed_out and portable is None else tiles
         task = Task([len(b) for b in blocks], ahead.work, ahead.finish, kept, portable)
-        done = outcomes(task, run, log)
+        with settled(len(subjects)):
+            done = outcomes(task, run, log)
     audit = _told(scene, done, log)
     return Spread(site, scene, subjects, members, order, files, list(done), audit, log)
 

@@ -167,10 +167,9 @@ def in_bulk(vertices: Ints) -> Iterator[slice]:
 
 
 def _copied(source: GeometryFile, rows: Ints, folder: Path) -> GeometryFile:
-    """Some rows of a file as a file of their own; what is empty becomes None."""
+    """Some rows of a file as a file of their own."""
     writer = GeometryWriter(folder)
-    for part in in_bulk(source.vertices[rows]):
-        writer.append(as_read(source.take(rows[part])))
+    writer.copy(source, rows)
     return writer.close()
 
 
@@ -230,14 +229,16 @@ def _grouped(
     of = of.reshape(-1).astype(np.int64)
     writer = GeometryWriter(folder / "groups")
     sizes: list[tuple[Floats, Floats]] = [(np.empty(0), np.empty(0))]
-    vertices = np.bincount(of, records.vertices, len(found)).astype(np.int64)
-    ranked = np.argsort(of, kind="stable")
-    ends = np.cumsum(np.bincount(of, minlength=len(found)))
-    for part in in_bulk(vertices):
+    count = np.bincount(of, minlength=len(found))
+    ranked, ends = np.argsort(of, kind="stable"), np.cumsum(count)
+    for part in in_bulk(np.bincount(of, records.vertices, len(found)).astype(np.int64)):
         rows = np.sort(ranked[ends[part.start - 1] if part.start else 0 : ends[part.stop - 1]])
         united = union_groups(records.take(rows), of[rows])[1]
-        writer.append(united)
         sizes.append(sizes_of(united, scale))
+        if (count[part] == 1).all():  # each is its record
+            writer.copy(records, rows[np.argsort(of[rows], kind="stable")])
+        else:
+            writer.append(united)
     sqft, boundary_ft = (np.concatenate(column) for column in zip(*sizes, strict=True))
     names, first = names_of(ids, of, np.arange(len(ids)))
     return StoredFeatures(

@@ -6,6 +6,7 @@ import os
 import threading
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["THREADS", "hand_back", "in_chunks", "in_order", "in_threads", "in_turn"]
+__all__ = ["THREADS", "hand_back", "in_chunks", "in_order", "in_threads", "in_turn", "settled"]
 
 #: GEOS and the kernels work side by side; what is between them does not, so that more gain little.
 THREADS = 2
@@ -97,6 +98,25 @@ def hand_back(subjects: int) -> None:
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc has it, musl has not
         if trim is not None:
             trim(0)
+
+
+@contextmanager
+def settled(subjects: int) -> Iterator[None]:
+    """While a large run lasts, the search for circles passes over what was there before it.
+
+    It holds all threads, and most of what it would look at is the libraries themselves.
+    """
+    if subjects < MANY:
+        yield
+        return
+    import gc
+
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def in_turn(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
