@@ -523,7 +523,7 @@ def _files(shared: Path) -> Iterator[Path]:
 def test_every_file_there_is(shared: Path) -> None:
     read = 0
     for path in sorted(_files(shared)):
-        if path.stat().st_size > 20_000_000:
+        if path.stat().st_size > 6_000_000:
             continue
         count = 0
         for keys in ({}, {"source_crs": "EPSG:2260"}):

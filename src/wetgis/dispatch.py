@@ -85,7 +85,9 @@ def outcomes(task: Task, run: Run, log: IssueLog) -> dict[int, Any]:
     found = dict(task.kept)
     failed: dict[int, BaseException] = {}
     done = sum(task.sizes[t] for t in found)
-    open_tiles = [t for t in range(len(task.sizes)) if t not in found]
+    # the largest first, so that nobody is left alone with one at the end
+    order = sorted(range(len(task.sizes)), key=lambda t: -task.sizes[t])
+    open_tiles = [t for t in order if t not in found]
     try:
         for tile, result, error in _attempts(task, open_tiles, run):
             done += task.sizes[tile]
