@@ -123,6 +123,7 @@ class GeometryFile:
     def codes(self, rows: Ints) -> Iterator[tuple[bytes, Ints]]:
         """The bytes of some rows in the order asked for, some at a time, and how many each has."""
         first, last = self._starts[rows], self._starts[rows + 1]
+        sizes = last - first
         with (self.folder / "shapes.wkb").open("rb") as file:
             # rows that follow each other in the file are read at once
             new = np.flatnonzero(first[1:] != last[:-1]) + 1
@@ -134,7 +135,7 @@ class GeometryFile:
                     stop = min(begin + max(full, 1), end)
                     file.seek(int(first[begin]))
                     data = file.read(int(last[stop - 1] - first[begin]))
-                    yield data, (last - first)[begin:stop]
+                    yield data, sizes[begin:stop]
                     begin = stop
 
     def chunks(self, size: int) -> Iterator[tuple[Ints, Geometries]]:
