@@ -118,7 +118,8 @@ def _full(site: Any, clock: Clock, folder: Path) -> dict[str, Any]:
     outputs.write_finished = write
     wetgis.screen_to(site, folder / "run")
     clock("write")
-    return _answers(pd.read_parquet(folder / "run" / "measures.parquet"))
+    asked = ["subject_id", *COLUMNS.values()]
+    return _answers(pd.read_parquet(folder / "run" / "measures.parquet", columns=asked))
 
 
 def _streamed(site: Any, clock: Clock, folder: Path) -> dict[str, Any]:
@@ -135,7 +136,8 @@ def _streamed(site: Any, clock: Clock, folder: Path) -> dict[str, Any]:
         table.to_parquet(folder / f"measures-{number:05d}.parquet")
     clock("write")
     files = sorted(folder.glob("measures-*.parquet"))
-    return _answers(pd.concat([pd.read_parquet(f) for f in files], ignore_index=True))
+    asked = ["subject_id", *COLUMNS.values()]
+    return _answers(pd.concat([pd.read_parquet(f, columns=asked) for f in files]))
 
 
 def _answers(table: Any) -> dict[str, Any]:
