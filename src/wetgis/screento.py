@@ -19,6 +19,7 @@ import geopandas as gpd
 import numpy as np
 import pandas as pd
 
+from wetgis import tilefiles
 from wetgis.choosing import choose
 from wetgis.dispatch import Run
 from wetgis.engine import FEW_PIECES, joined_buffer
@@ -33,7 +34,7 @@ from wetgis.screening import SHOWN, accuracy_of, measures_frame, reach_of, table
 from wetgis.spread import spread_site
 from wetgis.storedrows import typed
 from wetgis.storedsubjects import KEYS
-from wetgis.tilefiles import BUCKET, read_batch, write_batches
+from wetgis.tilefiles import read_batch, write_batches
 from wetgis.workers import hand_back, settled
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def screen_to(
 
     started, folder = time.perf_counter(), Path(folder)
     about = fingerprint(site, None if ids is None else list(ids), full=True)
-    store = Store(folder, {**about, "buckets": BUCKET}, resume=resume)
+    store = Store(folder, {**about, "buckets": tilefiles.BUCKET}, resume=resume)
     part, keep, measured = choose(site, None if ids is None else list(map(str, ids)), None)
     reach_ft = reach_of(part)
     run = Run(measured, jobs, executor, progress, store=store)
