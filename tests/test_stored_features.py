@@ -107,3 +107,15 @@ def test_in_bulk_leaves_nothing_out(monkeypatch):
     parts = [list(range(9))[part] for part in in_bulk(counts)]
     assert parts == [[0, 1, 2], [3], [4], [5, 6, 7], [8]]
     assert not list(in_bulk(np.zeros(0, np.int64)))
+
+
+def test_distances_to_features_on_one_level_line(tmp_path):
+    """Their box has no area, so nothing says how far apart features are."""
+    from wetgis.geometryfile import GeometryWriter
+    from wetgis.nearby import distances_to_file
+
+    writer = GeometryWriter(tmp_path)
+    writer.append(np.array([shapely.Point(x, 0) for x in (0, 400)], dtype=object))
+    own = np.array([shapely.box(30, 40, 31, 41), None, shapely.box(-1, -1, 1, 1)], dtype=object)
+    found = distances_to_file(own, writer.close(), None, np.zeros(0, np.int64), 0.0)
+    np.testing.assert_array_equal(found, [50.0, np.nan, 0.0])

@@ -33,6 +33,8 @@ __all__ = ["distances_to_file", "tile_distances"]
 _WIDER = 2.0
 #: The first margin, in typical distances between two features.
 _FIRST = 0.5
+#: The least margin, CRS units.
+_LEAST = 1.0
 
 
 def tile_distances(scene: Scene, own: Geometries, columns: dict[str, Floats]) -> dict[str, Floats]:
@@ -91,7 +93,8 @@ def distances_to_file(
     if not usable.any():
         return out
     low, high = layer.boxes[usable, :2].min(axis=0), layer.boxes[usable, 2:].max(axis=0)
-    margin = max(reach, _FIRST * float(np.sqrt(np.prod(high - low) / usable.sum())))
+    # never 0, as it would be for features on one level line: a window of 0 cannot be widened
+    margin = max(reach, _FIRST * float(np.sqrt(np.prod(high - low) / usable.sum())), _LEAST)
     asked = np.zeros(len(own), bool)
     asked[ask_inside] = True
     while len(open_):
